@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { connect, stopOnSignals } from "millrace";
 
 const folder = await mkdtemp(join(tmpdir(), "millrace-demo-"));
-const client = await connect(`sqlite:${join(folder, "demo.db")}`);
+const client = await connect(`sqlite:${join(folder, "demo.db")}`, { onTrouble: ({ message }) => console.log(`  ${message}`) });
 stopOnSignals(client);
 
 console.log("A queue on one SQLite file. Twelve e-mails: two to a server that is down for a moment, one to an invalid address.\n");
@@ -31,7 +31,6 @@ const events = client.events();
 const watching = (async () => {
   for await (const event of events) {
     if (event.event === "job:failed") console.log(`  attempt failed (${event.error}), retry ${event.retryCount} follows`);
-    if (event.event === "job:dead") console.log(`  gave up: ${event.error}`);
   }
 })();
 

@@ -20,7 +20,7 @@ const sendEmail = defineJob({
   timeout: "20s",
 });
 
-const client = await connect("sqlite:email.db");
+const client = await connect("sqlite:email.db", { onTrouble: ({ message }) => console.log(message) });
 const worker = client.work(
   [
     sendEmail.handle(async ({ to, subject, text }, ctx) => {

@@ -26,7 +26,7 @@ await sharp({ create: { width: 1600, height: 900, channels: 3, background: "#f27
   .png()
   .toFile(original);
 
-const client = await connect("memory:");
+const client = await connect("memory:", { onTrouble: ({ message }) => console.log(message) });
 const worker = client.work(
   [
     resize.handle(async ({ path, widths }, ctx) => {

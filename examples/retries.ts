@@ -1,7 +1,7 @@
 /** What a handler can throw: an error is retried, RetryAfter says when, Discard gives up, Snooze waits at no cost. */
 import { connect, Discard, RetryAfter, Snooze } from "millrace";
 
-const client = await connect("memory:");
+const client = await connect("memory:", { onTrouble: ({ message }) => console.log(message) });
 const calls: Record<string, number> = {};
 const nth = (type: string): number => (calls[type] = (calls[type] ?? 0) + 1);
 

@@ -1,10 +1,11 @@
-/** Jobs with a schema: the payload is typed, and checked at enqueue and again before the handler runs. */
+/** Jobs with schemas: payload and result are typed; the payload is checked at enqueue and before the handler runs, the result when it returns. */
 import { connect, defineJob, MillraceError } from "millrace";
 import * as z from "zod";
 
 const sendEmail = defineJob({
   type: "email:send",
   input: z.object({ to: z.email(), subject: z.string().default("Hello") }),
+  output: z.object({ sent: z.email() }),
   maxRetries: 5,
   timeout: "10s",
 });
@@ -18,10 +19,10 @@ const worker = client.work([
 ]);
 
 const job = await client.enqueue(sendEmail, { to: "ann@example.com" }, { priority: "high" });
-const ended = await client.wait(job.id);
+const ended = await client.wait(sendEmail, job.id);
 console.log(
   ended.status,
-  ended.result,
+  ended.result?.sent,
   (await client.logs(job.id)).map((line) => line.text),
 );
 

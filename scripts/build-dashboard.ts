@@ -17,8 +17,14 @@ const lockFile = `${folder}.lock`;
 /** The sources of the page: its folder, the folders it may import, and the tools. */
 const madeOf = ["src/dashboard", "src/http", "src/core", "src/lib", "src/client", "vite.config.ts", "package-lock.json"];
 
-/** The folder of the page, built if necessary. */
-export async function buildDashboard(): Promise<string> {
+let built: Promise<string> | null = null;
+
+/** The folder of the page, built if necessary. A process looks at the sources once: there are hundreds of them, and each test asks. */
+export function buildDashboard(): Promise<string> {
+  return (built ??= buildIfNecessary());
+}
+
+async function buildIfNecessary(): Promise<string> {
   if (!isBuilt()) await withLock(build);
   return folder;
 }

@@ -3,7 +3,7 @@
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { constants, setPriority, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -26,9 +26,12 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 // still gives a verdict.
 const testLimitMs = 40 * 60_000;
 
+// One after the other, beside the tests, from the start and with the same priority: what is left for the end has one core, and the other one waits.
+// The packages come first: the types of the tests need them, and some tests wait for them.
 // The package is compiled by test/e2e/package.test.ts, which builds it as a release does: no second time here.
 // One checker: each of several looks at the same types anew.
 const staticChecks: StaticCheck[] = [
+  { name: "packages for the tests", command: "node", args: ["scripts/set-up.js", "--test-packages"] },
   { name: "types", command: "tsc", args: ["--noEmit", "--pretty", "false", "--checkers", "1"] },
   { name: "types of the dashboard", command: "tsc", args: ["-p", "src/dashboard", "--noEmit", "--pretty", "false", "--checkers", "1"] },
   { name: "lint", command: "oxlint", args: [] },
@@ -36,11 +39,8 @@ const staticChecks: StaticCheck[] = [
   { name: "unused files, exports and dependencies", command: "knip", args: ["--no-progress", "--no-config-hints"] },
 ];
 
-/**
- * The static checks take what the tests leave of the processor: these wait for servers, browsers and timers a part of their time. For the
- * compilers, which are written in Go: one thread and few garbage collections take two thirds of the processor time.
- */
-const inTheBackground = { priority: constants.priority.PRIORITY_LOW, env: { GOMAXPROCS: "1", GOGC: "400" } };
+/** For the compilers, which are written in Go: one thread and few garbage collections take two thirds of the processor time. */
+const sparing = { env: { GOMAXPROCS: "1", GOGC: "400" } };
 
 const vitestArgs = process.argv.slice(2);
 const staticResults = vitestArgs.length === 0 ? runStaticChecks() : Promise.resolve([]);
@@ -57,7 +57,7 @@ async function runStaticChecks(): Promise<StaticResult[]> {
   const results: StaticResult[] = [];
   for (const check of staticChecks) {
     const command = path.join(root, "node_modules", ".bin", check.command);
-    results.push({ check, ...(await run(command, check.args, inTheBackground)) });
+    results.push({ check, ...(await run(command, check.args, sparing)) });
   }
   return results;
 }
@@ -142,20 +142,18 @@ function report(tallies: Tally[]): void {
 interface RunOptions {
   live?: boolean;
   timeoutMs?: number;
-  priority?: number;
   env?: Record<string, string>;
 }
 
 /** Runs a program to its end: `live` prints its output at once, otherwise it is collected. */
 async function run(command: string, args: string[], options: RunOptions = {}): Promise<{ ok: boolean; output: string }> {
-  const { live = false, timeoutMs = 0, priority, env = {} } = options;
+  const { live = false, timeoutMs = 0, env = {} } = options;
   const child = spawn(command, args, {
     cwd: root,
     stdio: ["ignore", live ? "inherit" : "pipe", live ? "inherit" : "pipe"],
     timeout: timeoutMs,
     env: { ...process.env, ...env },
   });
-  if (priority !== undefined && child.pid !== undefined) setPriority(child.pid, priority);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text: string) => {

@@ -1,29 +1,32 @@
-// Adds missing platform packages to package-lock.json: `npm run lock`, after dependencies have changed.
+// Adds missing platform packages to package-lock.json and to those of the tests: `npm run lock`, after dependencies have changed.
 //
 // Compilers such as rolldown ship one optional package per platform. If a registry cannot serve one of them (an outdated mirror, a
 // filtering proxy), npm silently writes a lock file without it, and `npm ci` then refuses that lock file on every machine. The parent
 // package pins their versions exactly, and name and version are all that another machine needs.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const lockFile = fileURLToPath(new URL("../package-lock.json", import.meta.url));
-const lock = JSON.parse(readFileSync(lockFile, "utf8"));
+const root = fileURLToPath(new URL("..", import.meta.url));
 
-let added = 0;
-for (const parent of Object.values(lock.packages)) {
-  for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
-    if (lock.packages[`node_modules/${name}`] || !/^\d/.test(version)) continue;
-    lock.packages[`node_modules/${name}`] = { version, ...platformOf(name), dev: parent.dev, license: parent.license, optional: true };
-    added += 1;
+for (const lockFile of globSync(["package-lock.json", "test/*/package-lock.json"], { cwd: root })) complete(lockFile);
+
+function complete(lockFile) {
+  const lock = JSON.parse(readFileSync(root + lockFile, "utf8"));
+  let added = 0;
+  for (const parent of Object.values(lock.packages)) {
+    for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
+      if (lock.packages[`node_modules/${name}`] || !/^\d/.test(version)) continue;
+      lock.packages[`node_modules/${name}`] = { version, ...platformOf(name), dev: parent.dev, license: parent.license, optional: true };
+      added += 1;
+    }
   }
+  if (added > 0) {
+    lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    writeFileSync(root + lockFile, JSON.stringify(lock, undefined, 2) + "\n");
+  }
+  console.log(`${added} platform packages added to ${lockFile}`);
 }
-
-if (added > 0) {
-  lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  writeFileSync(lockFile, JSON.stringify(lock, undefined, 2) + "\n");
-}
-console.log(`${added} platform packages added to package-lock.json`);
 
 /** `@oxlint/binding-linux-arm64-musl` runs on linux, arm64 and musl; all these projects use the same convention. */
 function platformOf(name) {

@@ -5,7 +5,7 @@
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -40,6 +40,7 @@ const testPrograms = [
 
 if (readStamp() !== wantedStamp() || !existsSync(ourNode)) withLock(setUp);
 if (process.argv.includes("--tests") && wantedPrograms().length > 0) withLock(installPrograms);
+if (process.argv.includes("--test-packages") && !testPackagesAreInstalled()) withLock(installTestPackages);
 
 function setUp() {
   // Another process may have installed everything while this one waited for the lock.
@@ -73,19 +74,48 @@ function readStamp() {
 
 // Dependencies.
 
-/** Whether npm's record of installed packages matches the lock file, so that nothing is installed again after `npm install x`. */
 function dependenciesAreInstalled() {
-  const record = readIfThere(inRoot("node_modules", ".package-lock.json"));
+  return isInstalled(root);
+}
+
+/** Whether npm's record of installed packages matches the lock file, so that nothing is installed again after `npm install x`. */
+function isInstalled(folder) {
+  const record = readIfThere(path.join(folder, "node_modules", ".package-lock.json"));
   if (!record) return false;
   const installed = JSON.parse(record).packages;
-  return Object.entries(lockedPackages()).every(([place, wanted]) => wanted.optional || installed[place]?.version === wanted.version);
+  return Object.entries(lockedPackages(folder)).every(([place, wanted]) => wanted.optional || installed[place]?.version === wanted.version);
 }
 
 function installDependencies() {
   console.log("set-up: installing dependencies (first run, or the lock file has changed)");
+  return install(root, []);
+}
+
+function install(folder, more) {
   // `--include=dev`: the checks need these packages even with NODE_ENV=production.
-  const done = npm(["ci", "--include=dev", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error"], root);
-  return done ? undefined : "Run `npm ci` to see why; it needs a network or a filled npm cache.";
+  const done = npm(["ci", "--include=dev", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error", ...more], folder);
+  return done ? undefined : `Run \`npm ci\` in ${folder} to see why; it needs a network or a filled npm cache.`;
+}
+
+// Packages that only tests need, such as the frameworks that a server is mounted in: each folder of test/ with a package.json has its own. They are
+// installed while the other tests run: see scripts/check.ts and test/servers/test-packages.ts.
+
+function testFolders() {
+  return readdirSync(inRoot("test"))
+    .map((name) => inRoot("test", name))
+    .filter((folder) => existsSync(path.join(folder, "package-lock.json")));
+}
+
+function testPackagesAreInstalled() {
+  return testFolders().every(isInstalled);
+}
+
+function installTestPackages() {
+  for (const folder of testFolders().filter((each) => !isInstalled(each))) {
+    console.log(`set-up: installing the packages of ${path.relative(root, folder)} for the tests`);
+    const trouble = install(folder, ["--ignore-scripts"]);
+    if (trouble) giveUp(`the packages of ${path.relative(root, folder)}`, trouble);
+  }
 }
 
 // Our own Node. The npm package `node` installs it with an install script, which some npm settings forbid.
@@ -107,7 +137,7 @@ function repairOurNode() {
 // but they will run on our own Node 24.
 
 function missingPlatformPackages() {
-  return Object.entries(lockedPackages())
+  return Object.entries(lockedPackages(root))
     .filter(([place, wanted]) => wanted.optional && wanted.cpu && fitsThisMachine(wanted) && !existsSync(inRoot(place, "package.json")))
     .map(([place, wanted]) => `${place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length)}@${wanted.version}`);
 }
@@ -164,13 +194,14 @@ function aptGet(...args) {
 
 // Tools.
 
-function lockedPackages() {
-  const { "": _ourselves, ...packages } = JSON.parse(readFileSync(inRoot("package-lock.json"), "utf8")).packages;
+function lockedPackages(folder) {
+  const { "": _ourselves, ...packages } = JSON.parse(readFileSync(path.join(folder, "package-lock.json"), "utf8")).packages;
   return packages;
 }
 
+/** MILLRACE_SET_UP: no build after the installation, see prepare.js. */
 function npm(args, cwd) {
-  return run(process.platform === "win32" ? "npm.cmd" : "npm", args, cwd);
+  return run(process.platform === "win32" ? "npm.cmd" : "npm", args, cwd, { MILLRACE_SET_UP: "1" });
 }
 
 /** Uses the machine's own Node, because `npm ci` removes ours while it runs. */

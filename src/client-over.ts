@@ -1,6 +1,8 @@
 /** STORE -> CLIENT: joins a store, its client, workers and upkeep. */
 import type { Announcer } from "./client/announcer.ts";
-import type { Client, WorkerClient } from "./client/client.ts";
+import type { Client, PlainClient, WorkerClient } from "./client/client.ts";
+import { ClientHooks } from "./client/hooks.ts";
+import { ClientMetrics } from "./client-metrics.ts";
 import { createLocalClient, type LocalEnvironment } from "./client/local-client.ts";
 import { messageOf, MillraceError } from "./core/errors.ts";
 import type { LostLease } from "./core/lease.ts";
@@ -14,7 +16,7 @@ import { outgoingChecks } from "./webhook/outgoing-checks.ts";
 import { beatDeadlineMs } from "./worker/renewal/beat-times.ts";
 import { localRenewer, type Renewer, type RenewerFactory } from "./worker/renewal/heartbeat.ts";
 import { ThreadRenewer, type ThreadRenewerOptions } from "./worker/renewal/thread-renewer.ts";
-import { warn } from "./worker/trouble.ts";
+import { guarded, warn } from "./worker/trouble.ts";
 import { startWorker } from "./worker/worker.ts";
 
 /** Options of the client, what it is joined with here, and what only tests set. */
@@ -23,6 +25,10 @@ export interface ClientOverOptions extends Omit<LocalEnvironment, "deadlineMs" |
   readonly url?: string | undefined;
   /** How long a call may wait for the store. Default 10 s. */
   readonly deadlineMs?: number | undefined;
+  /** Report each job that failed for good as a trouble, because nobody else logs it. */
+  readonly tellsDead?: boolean | undefined;
+  /** What counts for `metrics`, if it already counts for the store. */
+  readonly metrics?: ClientMetrics | undefined;
   /** Called with leases that this process found lost. */
   readonly onLost?: ((lost: readonly LostLease[]) => void) | undefined;
   /** The longest rests of upkeep and idle workers, if they should differ from the defaults. */
@@ -33,7 +39,10 @@ export interface ClientOverOptions extends Omit<LocalEnvironment, "deadlineMs" |
 /** A client over an open store, with workers and upkeep in this process. */
 export function clientOver(store: Store, options: ClientOverOptions): Client {
   const { clock, random, fillRandom, deadlineMs = DEFAULT_DEADLINE_MS, restsMs } = options;
-  const onTrouble = options.onTrouble ?? warn;
+  const metrics = options.metrics ?? new ClientMetrics();
+  const onTrouble = metrics.countTroubles(options.onTrouble ?? warn);
+  const hooks = new ClientHooks({ onTrouble: guarded(onTrouble, clock), tellsDead: options.tellsDead === true });
+  const workerIds = new Set<string>();
   const renewers = new Set<Renewer>();
   const threads = new Map<number, ThreadRenewer>();
 
@@ -57,35 +66,46 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
     return thread;
   }
 
-  return createLocalClient(store, {
+  function onLost(lost: readonly LostLease[]): void {
+    options.onLost?.(lost);
+    void hooks.found(lost, client.get, (workerId) => workerIds.has(workerId));
+  }
+
+  const client: PlainClient = createLocalClient(store, {
     ...options,
     deadlineMs,
     onTrouble,
     ...outgoingChecks(options.webhookAllow),
     releaseWorkers: async () => void (await Promise.all(Array.from(threads.values(), (thread) => thread.close()))),
-    startWorker: (client, handlers, workOptions, ending) =>
-      startWorker(client, handlers, workOptions, {
+    startWorker: (workerClient, handlers, workOptions, ending) => {
+      const worker = startWorker(workerClient, handlers, workOptions, {
         clock,
         random,
         fillRandom,
         inFlight: store.inFlight,
         pollMs: options.pollMs,
-        renewer: listed(renewers, renewerFor(client)),
+        renewer: listed(renewers, renewerFor(workerClient)),
         onTrouble,
+        hooks,
         ...ending,
-      }),
+      });
+      workerIds.add(worker.id);
+      worker.on("stopped", () => workerIds.delete(worker.id));
+      return worker;
+    },
     startUpkeep: (announcer: Announcer): Upkeep =>
       startUpkeep(store, {
         clock,
         random,
         announce: announcer,
         restsMs,
-        onLost: options.onLost,
+        onLost,
         metricsRetentionDays: options.metricsRetentionDays,
         beforeReclaim: async () => void (await Promise.all([...renewers].map((renewer) => renewer.beatNow()))),
         onTrouble: upkeepTrouble(clock, onTrouble),
       }),
   });
+  return hooks.join(client, options.defaults, metrics);
 }
 
 /** Lists the active renewers, so that upkeep can ask them to renew before it treats a lease of this process as lost. */

@@ -9,7 +9,9 @@ import type { ClientOptions } from "./core/client-options.ts";
 import { JOB_OPTIONS, type JobOptions } from "./core/job-options.ts";
 import { MAX_COUNT } from "./core/queue.ts";
 import {
+  DEFAULT_AHEAD_MS,
   DEFAULT_SETTLE_MS,
+  MAX_AHEAD_MS,
   MAX_GRACE_MS,
   MAX_LEASE_MS,
   MAX_POOL_SIZE,
@@ -163,6 +165,15 @@ export const SETTINGS = {
     fallback: DEFAULT_SETTLE_MS,
     about: "How long a handler may take to end after its timeout or a cancel before its slot is freed.",
     reaches: { work: "settle" },
+  }),
+  workerAhead: setting({
+    env: "WORKER_AHEAD",
+    flag: "ahead",
+    group: "Workers",
+    kind: duration(0, MAX_AHEAD_MS),
+    fallback: DEFAULT_AHEAD_MS,
+    about: "How far ahead of its free slots a worker with fast handlers claims; 0 claims for free slots only.",
+    reaches: { work: "ahead" },
   }),
   appVersion: setting({
     env: "APP_VERSION",

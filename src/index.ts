@@ -1,6 +1,6 @@
 /** Millrace: a job queue for TypeScript. */
 export { connect } from "./connect.ts";
-export type { ConnectOptions, Trouble } from "./connect.ts";
+export type { ConnectOptions, IoredisInstance, OwnConnection, PgPool, SqliteDatabase, Trouble } from "./connect.ts";
 export type { ConfigFile } from "./config.ts";
 export { defineJob } from "./client/define-job.ts";
 export type { JobDefinitionInput } from "./client/define-job.ts";
@@ -24,6 +24,7 @@ export type { Sort } from "./core/list-order.ts";
 export type { Outcome } from "./core/lifecycle.ts";
 export type { Actor, ChangeOptions, JobAttempt, Manual, ManualAction, ManualChange, RetryOptions } from "./core/manual-change.ts";
 export type { JsonSchema, SchemaText } from "./core/payload-schema.ts";
+export type { QueryTransaction } from "./core/query-transaction.ts";
 export type { StandardSchemaV1 } from "./core/standard-schema.ts";
 export { verifyWebhook } from "./webhook/verify.ts";
 export type { ReceivedWebhook, VerifiedWebhook } from "./webhook/verify.ts";

@@ -5,30 +5,31 @@
  *   stop    readiness fails, nothing new is accepted, long polls and streams end → workers finish within the grace period, while reports of
  *           workers elsewhere are still accepted → port → client → log
  */
-import type { Client, Handlers, WorkerHandle } from "./client/client.ts";
+import type { Client, Handlers, WorkerHandle, WorkOptions } from "./client/client.ts";
 import { typesOf } from "./client/handler-types.ts";
 import { clientOptions, type Config, SETTINGS, workOptions } from "./config.ts";
 import { connectWatched, type Watching } from "./connect.ts";
-import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
+import { ALL_QUEUES } from "./core/delivery.ts";
 import { MillraceError } from "./core/errors.ts";
 import type { Trouble } from "./core/trouble.ts";
 import { AFTER_GRACE_MS } from "./core/work-limits.ts";
 import { dashboardUsers } from "./http/dashboard-users.ts";
 import { listen, type Listening } from "./http/listen.ts";
-import { createServer, type RequestFacts, type Server } from "./http/server.ts";
 import { SharedLimiter } from "./http/shared-limiter.ts";
-import { atMost, systemClock } from "./lib/clock.ts";
+import { systemClock } from "./lib/clock.ts";
 import { JobLines } from "./observe/job-lines.ts";
 import { watchLeases } from "./observe/lease-watch.ts";
 import { type Log, openLog, requestLines, troubleLines } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { HTTP_REQUEST_TYPE } from "./core/internal.ts";
-import { webhookHandlers } from "./webhook/webhook-handlers.ts";
+import { createServer, type RequestFacts, type Server } from "./server.ts";
 
 export interface ServeOptions {
   readonly version: string;
   /** Handlers for jobs in this process, besides webhooks and requests. */
   readonly handlers?: Handlers | undefined;
+  /** Backoffs by name for these jobs. */
+  readonly backoffs?: WorkOptions["backoffs"];
   /** Where log lines go. Default: standard output. */
   readonly write?: ((line: string) => void) | undefined;
 }
@@ -42,12 +43,10 @@ export interface Served {
   stop(): Promise<void>;
 }
 
-/** How many deliveries and requests run at once: mostly they wait for an answer. */
-const OWN_SLOTS = { min: 2, max: 50 };
-
 /** Starts a server. If a part does not start, the parts before it are stopped. */
 export async function serve(config: Config, options: ServeOptions): Promise<Served> {
-  const dashboard = config.dashboardEnabled ? { users: dashboardUsers(config) } : undefined;
+  const { handlers, backoffs } = options;
+  const dashboard = config.dashboardEnabled && { users: dashboardUsers(config) };
   const log = await openLog({ level: config.logLevel, write: options.write });
   const watch = new Watch(log, options.version);
   const started: (() => unknown)[] = [() => watch.stop()];
@@ -55,26 +54,32 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
     const { client, spend } = await openClient(config, watch);
     started.unshift(() => client.close({ grace: 0 }));
     watch.source = client;
+    /** The user's handlers; the server has its own workers. */
     let workers: readonly WorkerHandle[] = [];
     const server = createServer(client, {
       keys: config.apiKey,
       limiter: config.rateLimit === null ? undefined : new SharedLimiter({ rate: config.rateLimit, spend, clock: systemClock }),
       trustedProxies: config.trustedProxies,
       dashboard,
+      background: workOptions(config),
+      webhookSecret: config.webhookSecret,
+      webhookAllow: config.webhookAllow,
+      onTrouble: watch.onTrouble,
       version: options.version,
       onRequest: watch.onRequest,
       figures: watch.metrics,
       isHealthy: () => workers.every(({ healthy }) => healthy),
-      types: options.handlers === undefined ? undefined : [HTTP_REQUEST_TYPE, ...typesOf(options.handlers)],
+      types: handlers === undefined ? undefined : [HTTP_REQUEST_TYPE, ...typesOf(handlers)],
     });
+    started.unshift(() => server.close({ grace: 0 }));
     watch.isReady = () => server.isReady();
     const listening = await listen(server, { port: config.port, host: config.host });
     started.unshift(() => listening.close({ graceMs: 0 }));
-    workers = startWorkers(client, config, options.handlers);
+    if (handlers !== undefined) workers = [client.work(handlers, { ...workOptions(config), queues: [ALL_QUEUES], backoffs })];
     let stopped: Promise<void> | null = null;
     const stop = (): Promise<void> =>
       (stopped ??= end({ server, workers, listening, client, watch, graceMs: config.workerShutdownTimeout }));
-    return { url: listening.url, dashboardUrl: dashboard === undefined ? null : `${listening.url}/dashboard`, client, stop };
+    return { url: listening.url, dashboardUrl: dashboard === false ? null : `${listening.url}/dashboard`, client, stop };
   } catch (error) {
     for (const undo of started) await endQuietly(undo);
     throw namedAsSetting(error);
@@ -84,9 +89,8 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
 /** The setting behind an option of a part. */
 const SETTING_OF: Readonly<Record<string, keyof typeof SETTINGS>> = {
   keys: "apiKey",
-  allow: "webhookAllow",
   webhookAllow: "webhookAllow",
-  secrets: "webhookSecret",
+  webhookSecret: "webhookSecret",
 };
 
 /** Names a refused option as the setting that it came from: `key 2 of API_KEY`, not `keys[1]`. */
@@ -166,18 +170,6 @@ function openClient(config: Config, watch: Watch): ReturnType<typeof connectWatc
   return connectWatched(config.url, options, watch.watching);
 }
 
-/** Every server runs deliveries and requests, and the user's jobs if it has handlers. */
-function startWorkers(client: Client, config: Config, handlers: Handlers | undefined): WorkerHandle[] {
-  const own = webhookHandlers({ client, secrets: config.webhookSecret, allow: config.webhookAllow });
-  const options = workOptions(config);
-  const workers = [
-    client.work({ [WEBHOOK_TYPE]: own[WEBHOOK_TYPE] }, { ...options, queues: [ALL_DELIVERIES], concurrency: OWN_SLOTS }),
-    client.work({ [HTTP_REQUEST_TYPE]: own[HTTP_REQUEST_TYPE] }, { ...options, queues: [ALL_QUEUES], concurrency: OWN_SLOTS }),
-  ];
-  if (handlers === undefined) return workers;
-  return [...workers, client.work(handlers, { ...options, queues: [ALL_QUEUES] })];
-}
-
 interface Parts {
   readonly server: Server;
   readonly workers: readonly WorkerHandle[];
@@ -189,9 +181,7 @@ interface Parts {
 
 async function end({ server, workers, listening, client, watch, graceMs }: Parts): Promise<void> {
   const endsAt = performance.now() + graceMs + AFTER_GRACE_MS;
-  // A caller who sends a request slowly must not keep the process beyond the grace period.
-  const drained = atMost(systemClock, graceMs, server.drain());
-  const stopped = await Promise.allSettled([drained, ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
+  const stopped = await Promise.allSettled([server.close({ grace: graceMs }), ...workers.map((worker) => worker.stop({ grace: graceMs }))]);
   // The grace period was used above. What is left is time to answer callers, and for the store.
   const leftMs = Math.max(0, endsAt - performance.now());
   const port = listening.close({ graceMs: Math.min(AFTER_GRACE_MS, leftMs) });

@@ -342,6 +342,7 @@ describe("every test runs, or says why not", () => {
   });
 
   test("a silenced test is seen", () => {
+    // Examples for the check above: texts, not tests of ours.
     const text = [
       "test.only('a', f);",
       "describe.concurrent.only('b', f);",

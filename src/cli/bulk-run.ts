@@ -1,5 +1,5 @@
 /** Bulk operations, for `bulk`, `retry-dead` and `purge-dead`: count, ask, start, and watch until the end. */
-import type { BulkOperation, BulkPreview, BulkRequest, Client } from "../client/client.ts";
+import type { BulkOperation, BulkPreview, BulkRequest, PlainClient } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import { toOperationWire } from "../http/wire/bulk.ts";
 import { number, time } from "./command.ts";
@@ -21,7 +21,7 @@ export function matchedText({ matched, matchedIsCapped }: BulkPreview, one = "jo
 
 /** Asks for confirmation with the number of jobs, unless `--yes` was given. */
 export async function confirmMatched(
-  client: Client,
+  client: PlainClient,
   request: BulkRequest,
   question: (many: string) => string,
   { yes, one }: { readonly yes: boolean; readonly one?: string },
@@ -32,7 +32,7 @@ export async function confirmMatched(
 
 /** Starts the operation and waits for its end; a terminal shows the progress. Throws if it was stopped or failed. */
 export async function runOperation(
-  client: Client,
+  client: PlainClient,
   request: BulkRequest,
   { what, reason }: { readonly what: string; readonly reason: string | undefined },
   session: Session,
@@ -60,13 +60,13 @@ export function printFailures({ failed, failures }: BulkOperation, session: Sess
   if (failed > failures.length) session.output.message(`  and ${count(failed - failures.length)} more`);
 }
 
-export async function demandOperation(client: Client, id: string): Promise<BulkOperation> {
+export async function demandOperation(client: PlainClient, id: string): Promise<BulkOperation> {
   const operation = await client.bulk.get(id);
   if (operation === null) throw new CommandRefused(`there is no bulk operation ${id}`, EXIT.notFound);
   return operation;
 }
 
-async function untilEnd(client: Client, id: string): Promise<BulkOperation> {
+async function untilEnd(client: PlainClient, id: string): Promise<BulkOperation> {
   for (;;) {
     try {
       await client.wait(id, { timeout: "1h" });

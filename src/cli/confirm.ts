@@ -1,7 +1,7 @@
 /** Asks before something is deleted for good; a program must pass `--yes`. */
 import { createInterface } from "node:readline/promises";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
-import { safeLine } from "./safe-text.ts";
+import { safeLine } from "../core/safe-line.ts";
 import type { Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -48,9 +48,12 @@ export function exitCodeOf(error: unknown): ExitCode {
 export class CommandRefused extends Error {
   override readonly name = "CommandRefused";
   readonly exitCode: ExitCode;
+  /** Lines to print below the message. */
+  readonly details: readonly string[];
 
-  constructor(message: string, exitCode: ExitCode = EXIT.usage) {
+  constructor(message: string, exitCode: ExitCode = EXIT.usage, details: readonly string[] = []) {
     super(message);
     this.exitCode = exitCode;
+    this.details = details;
   }
 }

@@ -30,8 +30,18 @@ export function took(ms: number | null): string {
 /** A point in time with its distance from now: "2026-03-01T10:00:00.000Z (3m ago)". */
 export function moment(at: number | null, now: number): string {
   if (at === null) return NOTHING;
-  const distance = at > now ? `in ${span(at - now)}` : `${span(now - at)} ago`;
-  return `${new Date(at).toISOString()} (${distance})`;
+  return `${new Date(at).toISOString()} (${distance(at, now)})`;
+}
+
+function distance(at: number, now: number): string {
+  return at > now ? `in ${span(at - now)}` : `${span(now - at)} ago`;
+}
+
+/** The same point in time in a zone: "2026-03-01 11:00:00 Europe/Berlin (in 3m)". */
+export function momentIn(timeZone: string, at: number, now: number): string {
+  // Sweden writes dates as ISO 8601 does.
+  const local = new Date(at).toLocaleString("sv-SE", { timeZone });
+  return `${local} ${timeZone} (${distance(at, now)})`;
 }
 
 /** p50, p95 and p99 on one line. */

@@ -1,8 +1,8 @@
-/** The module of `--handlers`: its default export is what `client.work` takes. `start` prints how to enqueue its `example`, if it exports one. */
+/** The module of `--handlers`: its default export is what `client.work` takes, and it may export `backoffs`. `start` prints how to enqueue its `example`, if it exports one. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Handlers } from "../client/client.ts";
+import type { Handlers, WorkOptions } from "../client/client.ts";
 import { text } from "./command.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 
@@ -10,10 +10,10 @@ import { CommandRefused, EXIT } from "./exit-codes.ts";
 export const HANDLERS = text("<file>", "a module whose default export is what client.work takes: a handler for each type");
 
 /** Loads the module. The path comes from the command line only, never from the type of a job. */
-export async function loadHandlers(file: string, folder: string): Promise<{ handlers: Handlers; example: ExampleJob | null }> {
+export async function loadHandlers(file: string, folder: string): Promise<HandlersModule> {
   const path = resolve(folder, file);
   if (!existsSync(path)) throw new CommandRefused(`--handlers ${file}: there is no such file`);
-  const { default: handlers, example } = await importModule(path, file);
+  const { default: handlers, backoffs, example } = await importModule(path, file);
   const isSome = typeof handlers === "object" && handlers !== null && Object.keys(handlers).length > 0;
   if (!isSome) {
     throw new CommandRefused(
@@ -21,7 +21,17 @@ export async function loadHandlers(file: string, folder: string): Promise<{ hand
     );
   }
   const { type, payload } = (example ?? {}) as Partial<ExampleJob>;
-  return { handlers: handlers as Handlers, example: typeof type === "string" ? { type, payload } : null };
+  return {
+    handlers: handlers as Handlers,
+    backoffs: backoffs as WorkOptions["backoffs"],
+    example: typeof type === "string" ? { type, payload } : null,
+  };
+}
+
+export interface HandlersModule {
+  readonly handlers: Handlers;
+  readonly backoffs: WorkOptions["backoffs"];
+  readonly example: ExampleJob | null;
 }
 
 /** The body of the request. */
@@ -30,11 +40,27 @@ export interface ExampleJob {
   readonly payload?: unknown;
 }
 
-async function importModule(path: string, file: string): Promise<{ readonly default?: unknown; readonly example?: unknown }> {
+async function importModule(path: string, file: string): Promise<Partial<Record<"default" | "backoffs" | "example", unknown>>> {
   try {
-    return (await import(pathToFileURL(path).href)) as { readonly default?: unknown; readonly example?: unknown };
+    return (await import(pathToFileURL(path).href)) as Awaited<ReturnType<typeof importModule>>;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw Object.assign(new CommandRefused(`--handlers ${file} cannot be loaded: ${reason}`, EXIT.failure), { cause: error });
+    throw new CommandRefused(`--handlers ${file} cannot be loaded: ${reasonOf(error)}`, EXIT.failure, stackOf(error));
   }
+}
+
+/** Node says this about enums, namespaces and other TypeScript that is more than types. */
+const NOT_ONLY_TYPES = "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX";
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!("code" in error) || error.code !== NOT_ONLY_TYPES) return error.message;
+  return `${error.message}. Node only removes types: write it without enums, namespaces and parameter properties, or compile it to JavaScript first`;
+}
+
+/** Where the module failed. From Node's loader on, the stack is not about the module. */
+function stackOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  const lines = (error.stack ?? "").split("\n").filter((line) => line.trim() !== "");
+  const loader = lines.findIndex((line) => /^\s+at .*node:internal\/modules/.test(line));
+  return loader === -1 ? lines : lines.slice(0, loader);
 }

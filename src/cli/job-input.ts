@@ -6,7 +6,8 @@ import { MillraceError } from "../core/errors.ts";
 import { parseJson } from "../core/json-source.ts";
 import { JsonText } from "../core/json-text.ts";
 import type { JobOptions } from "../core/job-options.ts";
-import { PRIORITY_LEVELS } from "../core/job.ts";
+import { PRIORITY_LEVELS, USUAL_JOB } from "../core/job.ts";
+import { FIXED_BACKOFF } from "../core/retry.ts";
 import { number, numberOr, type Option, text, texts, time } from "./command.ts";
 import { CommandRefused } from "./exit-codes.ts";
 import type { Session } from "./session.ts";
@@ -17,13 +18,20 @@ export function priority(about: string): Option<JobOptions["priority"]> {
   return { about, placeholder: "<priority>", many: false, words: PRIORITIES, read: (given) => numberOr(given) as JobOptions["priority"] };
 }
 
+const BACKOFFS: readonly string[] = [USUAL_JOB.backoff, FIXED_BACKOFF];
+
 /** Options of both jobs and schedules. */
 export const JOB_INPUT = {
   queue: text("<name>", "the queue of the job (default: default)"),
   priority: priority("low, default, high, critical, or -100 to 100; higher goes first"),
   maxRetries: number("how often to retry a failed attempt"),
   maxLost: number("how often it runs again after its worker died or was cut off (default: 3, or 0 with no retries)"),
-  retryDelay: time("the delay before the first retry; it doubles with each retry: 500ms, 30s, 5m"),
+  retryDelay: time("the delay before the first retry: 500ms, 30s, 5m"),
+  backoff: text(
+    "<name>",
+    "how the delay grows: exponential doubles it, fixed keeps it, other names are functions of your workers",
+    BACKOFFS,
+  ),
   timeout: time("how long an attempt may take; 0 means no limit"),
   tag: { ...texts("<tag>", "a tag; you can give several"), field: "tags" },
   meta: text("<json>", "your own JSON object, kept with the job"),
@@ -34,9 +42,9 @@ type JobInput = { readonly [Name in keyof typeof JOB_INPUT]: ReturnType<(typeof 
 
 /** The same as the client takes them. */
 export async function readJobInput(input: JobInput, session: Session): Promise<JobOptions> {
-  const { queue, priority, maxRetries, maxLost, retryDelay, timeout, tag: tags, webhookUrl } = input;
+  const { queue, priority, maxRetries, maxLost, retryDelay, backoff, timeout, tag: tags, webhookUrl } = input;
   const meta = input.meta === undefined ? undefined : ((await readJson(input.meta, "--meta", session)).value as JobOptions["meta"]);
-  return { queue, priority, maxRetries, maxLost, retryDelay, timeout, tags, meta, webhookUrl };
+  return { queue, priority, maxRetries, maxLost, retryDelay, backoff, timeout, tags, meta, webhookUrl };
 }
 
 /** JSON as typed, from a file as `@file`, or from stdin as `-`. The text is kept, so numbers are sent as they were written. */

@@ -1,5 +1,5 @@
 /** A job for people: its fields, its attempts, and the end of its log. */
-import type { Client } from "../client/client.ts";
+import type { PlainClient } from "../client/client.ts";
 import type { Job, LogLine, Status } from "../core/job.ts";
 import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
 import { payloadOf, resultOf } from "../core/json-text.ts";
@@ -28,7 +28,7 @@ export const STATUS_STYLES: Readonly<Record<Status, Style>> = {
   cancelled: "gray",
 };
 
-export async function showJob(client: Client, id: string, { output }: Session): Promise<void> {
+export async function showJob(client: PlainClient, id: string, { output }: Session): Promise<void> {
   const [job, attempts, changes, logs] = await Promise.all([
     client.get(id),
     client.attempts(id),
@@ -89,11 +89,11 @@ function printAttempts(attempts: readonly JobAttempt[], output: Output): void {
     { title: "OUTCOME", text: ({ outcome }) => outcome },
     { title: "STARTED", text: ({ startedAt }) => age(startedAt, now), align: "right" },
     { title: "TOOK", text: ({ durationMs }) => took(durationMs), align: "right" },
-    { title: "WORKER", text: ({ workerId }) => workerId ?? NOTHING, shrinks: true },
+    { title: "WORKER", text: ({ workerId }) => workerId ?? NOTHING, shrinks: "middle" },
     ...(attempts.some(({ error }) => error?.version !== undefined)
-      ? [{ title: "VERSION", text: ({ error }: JobAttempt) => error?.version ?? NOTHING, shrinks: true } as const]
+      ? [{ title: "VERSION", text: ({ error }: JobAttempt) => error?.version ?? NOTHING, shrinks: "middle" } as const]
       : []),
-    { title: "ERROR", text: ({ error }) => (error === null ? NOTHING : `${error.kind}: ${error.message}`), shrinks: true },
+    { title: "ERROR", text: ({ error }) => (error === null ? NOTHING : `${error.kind}: ${error.message}`), shrinks: "end" },
   ];
   output.line("");
   output.table(columns, attempts);
@@ -105,8 +105,8 @@ function printChanges(changes: readonly ManualChange[], output: Output): void {
     { title: "CHANGE", text: ({ action }) => action },
     { title: "WAS", text: ({ from }) => from, style: ({ from }) => STATUS_STYLES[from] },
     { title: "AGE", text: ({ at }) => age(at, now), align: "right" },
-    { title: "BY", text: ({ by }) => by ?? NOTHING, shrinks: true },
-    { title: "REASON", text: ({ reason }) => reason ?? NOTHING, shrinks: true },
+    { title: "BY", text: ({ by }) => by ?? NOTHING, shrinks: "middle" },
+    { title: "REASON", text: ({ reason }) => reason ?? NOTHING, shrinks: "end" },
   ];
   output.line("");
   output.table(columns, changes);

@@ -2,9 +2,10 @@
 import module from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { refuseOldNode } from "../core/node-version.ts";
 import { processTerminal } from "./terminal.ts";
 
-refuseOldNode();
+checkNode();
 keepCompiledCode();
 quietExpectedWarnings();
 
@@ -17,12 +18,14 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 const { run } = await import("./run.ts");
 process.exitCode = await run(processTerminal());
 
-/** Runs before anything is loaded that an older Node lacks, because its own error would not say what is missing. */
-function refuseOldNode(): void {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  if (major > 22 || (major === 22 && minor >= 18)) return;
-  process.stderr.write(`millrace needs Node 22.18 or later; this is ${process.version}\n`);
-  process.exit(2);
+/** Runs before anything is loaded that an older Node lacks. */
+function checkNode(): void {
+  try {
+    refuseOldNode(process.versions.node);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exit(2);
+  }
 }
 
 /**

@@ -1,7 +1,8 @@
 /** OUTPUT OF COMMANDS: data on stdout, as tables for people or JSON lines for programs; messages on stderr. */
 import { styleText } from "node:util";
 import type { Failure } from "./failure.ts";
-import { safeJson, safeLine } from "./safe-text.ts";
+import { safeLine } from "../core/safe-line.ts";
+import { safeJson } from "./safe-text.ts";
 import { padToWidth } from "./text-width.ts";
 import { type Column, layOut, type Style } from "./table.ts";
 import { mayColour, type Screen, showsUnicode, type Terminal } from "./terminal.ts";

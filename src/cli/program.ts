@@ -42,8 +42,11 @@ export const GLOBAL_OPTIONS: readonly (readonly [flags: string, about: string])[
 
 const DEFAULT_VERB = "list";
 
-/** Loads only the command that was named. */
-export async function buildProgram(terminal: Terminal, onCall: (call: Call) => void): Promise<{ program: Parser; args: string[] }> {
+/** Loads only the command that was named; `flags` are its options, without dashes. */
+export async function buildProgram(
+  terminal: Terminal,
+  onCall: (call: Call) => void,
+): Promise<{ program: Parser; args: string[]; flags: readonly string[] }> {
   const program = withGlobalOptions(new Parser("millrace"))
     .description("A job queue: inspect and change jobs, queues and workers.")
     .version(packageVersion(), "-V, --version", "show the version")
@@ -55,6 +58,7 @@ export async function buildProgram(terminal: Terminal, onCall: (call: Call) => v
   const [first, second, ...more] = operandsOf(terminal.args);
   const wanted = first === "help" ? second : first;
   const args = [...terminal.args];
+  let flags: readonly string[] = [];
   for (const { name, group, summary, load } of COMMANDS) {
     const parser = program.command(name).summary(summary).helpGroup(`${group}:`);
     if (name !== wanted) continue;
@@ -62,11 +66,16 @@ export async function buildProgram(terminal: Terminal, onCall: (call: Call) => v
     describe(parser, command);
     if (isGroup(command)) defineGroup(parser, command, onCall);
     else define(parser, command, onCall);
+    flags = flagsOf(parser);
     const verb = first === "help" ? more[0] : second;
     const isHelp = first === "help" || args.some((arg) => arg === "--help" || arg === "-h");
     if (isGroup(command) && verb === undefined && !isHelp) args.push(DEFAULT_VERB);
   }
-  return { program, args };
+  return { program, args, flags };
+}
+
+function flagsOf(parser: Parser): string[] {
+  return [parser, ...parser.commands].flatMap(({ options }) => options.map(({ long }) => (long ?? "").replace(/^--/, "")));
 }
 
 function define(parser: Parser, command: Command, onCall: (call: Call) => void): void {

@@ -1,6 +1,7 @@
 /** argv -> command -> exit code. */
 import { CommanderError } from "commander";
-import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { meantBy } from "../core/did-you-mean.ts";
+import { CommandRefused, EXIT, type ExitCode } from "./exit-codes.ts";
 import { failureOf } from "./failure.ts";
 import { Output } from "./output.ts";
 import { buildProgram, type Call } from "./program.ts";
@@ -13,12 +14,14 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Runs the command and returns the exit code. Never throws. */
 export async function run(terminal: Terminal): Promise<ExitCode> {
   let call: Call | null = null;
+  let flags: readonly string[] = [];
   try {
-    const { program, args } = await buildProgram(terminal, (made) => (call = made));
+    const { program, args, ...named } = await buildProgram(terminal, (made) => (call = made));
+    flags = named.flags;
     program.parse(args, { from: "user" });
     return call === null ? EXIT.ok : await start(terminal, call);
   } catch (error) {
-    if (error instanceof CommanderError) return refusedByParser(terminal, error);
+    if (error instanceof CommanderError) return refusedByParser(terminal, error, flags);
     return failed(terminal, call, error);
   }
 }
@@ -36,11 +39,11 @@ async function start(terminal: Terminal, { command, input, global }: Call): Prom
 }
 
 /** The parser throws for help and version too, not only for mistakes. */
-function refusedByParser(terminal: Terminal, error: CommanderError): ExitCode {
+function refusedByParser(terminal: Terminal, error: CommanderError, flags: readonly string[]): ExitCode {
   if (error.exitCode === 0) return EXIT.ok;
   // Without a command, the parser has already printed the help.
   if (error.code === "commander.help") return EXIT.usage;
-  const message = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  const message = withSuggestion(error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " "), flags);
   new Output(terminal, { json: terminal.args.includes("--json") }).fail({
     message,
     code: "invalid_input",
@@ -50,10 +53,18 @@ function refusedByParser(terminal: Terminal, error: CommanderError): ExitCode {
   return EXIT.usage;
 }
 
+/** The parser knows similar options; we also know what other queues call them. */
+function withSuggestion(message: string, flags: readonly string[]): string {
+  const given = /^unknown option '--([^'=]+)'$/.exec(message)?.[1];
+  const meant = given === undefined ? null : meantBy(given, flags);
+  return meant === null ? message : `${message} (Did you mean --${meant}?)`;
+}
+
 function failed(terminal: Terminal, call: Call | null, error: unknown): ExitCode {
   const output = new Output(terminal, call?.global ?? {});
   const failure = failureOf(error, call?.command);
   output.fail(failure);
+  if (error instanceof CommandRefused && !output.json) for (const line of error.details) output.warn(line);
   if (call?.global.debug && error instanceof Error) for (const line of safeLines(error.stack ?? "")) output.warn(line);
   return failure.exitCode;
 }

@@ -1,5 +1,6 @@
 /** The options of a schedule. */
 import type { Schedule, ScheduleInput, ScheduleTiming } from "../client/client.ts";
+import { ATTEMPT_OPTION_NAMES } from "../core/attempt-options.ts";
 import { usualMaxLost } from "../core/job.ts";
 import { payloadOf } from "../core/json-text.ts";
 import { text, time } from "./command.ts";
@@ -29,17 +30,18 @@ export async function readScheduleInput(name: string, input: Input, session: Ses
   const { type, cron, timeZone, every, catchUp, overlap } = input;
   const payload = input.payload === undefined ? undefined : await readJson(input.payload, "--payload", session);
   const given = { name, type, payload, cron, timeZone, every, catchUp, overlap, ...(await readJobInput(input, session)) };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ScheduleInput;
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as unknown as ScheduleInput;
 }
 
 /** A stored schedule with changes: other fields stay, and a new kind of timing replaces the old one. */
 export function changedSchedule(stored: Schedule, changes: ScheduleInput): ScheduleInput {
-  const { name, type, queue, priority, maxRetries, maxLost, retryDelay, timeout, tags, meta, webhookUrl, catchUp, overlap } = stored;
+  const { name, type, queue, priority, maxRetries, maxLost, tags, meta, webhookUrl, catchUp, overlap } = stored;
   const payload = payloadOf(stored);
-  const kept = { name, type, payload, queue, priority, maxRetries, retryDelay, timeout, tags, catchUp, overlap };
-  // A default that follows from maxRetries must follow it when it changes.
-  const lost = maxLost === usualMaxLost(maxRetries) ? {} : { maxLost };
-  const set = { ...lost, ...(meta === null ? {} : { meta }), ...(webhookUrl === null ? {} : { webhookUrl }) };
+  const kept = { name, type, payload, queue, priority, tags, catchUp, overlap };
+  // What it does not set stays open for its queue. A default that follows from maxRetries must follow it when it changes.
+  const unset = maxLost === usualMaxLost(maxRetries) ? [...stored.unset, "maxLost"] : stored.unset;
+  const options = ATTEMPT_OPTION_NAMES.flatMap((option) => (unset.includes(option) ? [] : [[option, stored[option]]]));
+  const set = { ...Object.fromEntries(options), ...(meta === null ? {} : { meta }), ...(webhookUrl === null ? {} : { webhookUrl }) };
   return { ...kept, ...set, ...keptTiming(stored, changes), ...changes } as ScheduleInput;
 }
 

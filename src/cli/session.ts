@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
-import type { Client } from "../client/client.ts";
+import type { Client, PlainClient } from "../client/client.ts";
 import { CLIENT_SETTINGS, clientOptions, type SettingName, STORE_ONLY_SETTINGS } from "../config.ts";
 import { loadConfigFile } from "../config/config-file.ts";
-import { type ConfigSources, describeStore, readConfig, type ReadConfig, unusedStores } from "../config/read-config.ts";
+import { type ConfigSources, describeStore, misspelled, readConfig, type ReadConfig, unusedStores } from "../config/read-config.ts";
 import { isServerUrl, maskUrl } from "../config/store-url.ts";
 import type { ConnectOptions, Watching } from "../connect.ts";
 import { formatDuration } from "../core/duration.ts";
@@ -68,7 +68,7 @@ export class Session {
   }
 
   /** For commands that run no jobs. Always closes the client. */
-  async withClient<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> {
+  async withClient<Answer>(work: (client: PlainClient) => Promise<Answer>): Promise<Answer> {
     const { connectBriefly } = await import("../connect.ts");
     const client = await connectBriefly(...(await this.#connection()));
     try {
@@ -121,14 +121,18 @@ export class Session {
     const { config } = await this.settings(...CLIENT_SETTINGS);
     const url = other ?? config.url;
     const options = isServerUrl(url) ? serverOptions(config.apiKey) : { ...clientOptions(config), actor: systemUser() };
-    return [url, { ...options, onTrouble: ({ message }) => this.output.warn(`millrace: ${message}`) }];
+    // A command that runs jobs shows itself what became of them.
+    const onTrouble: OnTrouble = ({ kind, message }) => (kind === "dead" ? undefined : this.output.warn(`millrace: ${message}`));
+    return [url, { ...options, onTrouble }];
   }
 
   async #findSources(): Promise<ConfigSources> {
     const { flags, config, envFile } = this.#places;
     const { file, warnings } = await loadConfigFile(this.terminal.cwd, config);
     for (const warning of warnings) this.output.warn(`millrace: ${warning}`);
-    return { flags, env: { ...this.#readEnvFile(envFile), ...this.terminal.env }, file };
+    const env = { ...this.#readEnvFile(envFile), ...this.terminal.env };
+    for (const { name, meant } of misspelled(env)) this.output.warn(`millrace: ${name} is not a setting; did you mean ${meant}?`);
+    return { flags, env, file };
   }
 
   #readEnvFile(named: string | undefined): Record<string, string | undefined> {

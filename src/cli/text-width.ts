@@ -38,6 +38,38 @@ export function cutToWidth(text: string, width: number, mark: string): string {
   return kept + mark;
 }
 
+/** Cuts the text to `width` columns, and leaves its beginning and its end: names of types and hosts differ at both. */
+export function cutInMiddle(text: string, width: number, mark: string): string {
+  if (textWidth(text) <= width) return text;
+  const room = width - textWidth(mark);
+  if (room < 2) return cutToWidth(text, width, mark);
+  const atEnd = Math.floor(room / 2);
+  const reversed = graphemes(text).reverse().join("");
+  const end = graphemes(cutToWidth(reversed, atEnd, ""))
+    .reverse()
+    .join("");
+  return cutToWidth(text, room - textWidth(end), "") + mark + end;
+}
+
+/** The text in lines of at most `width` columns, broken at spaces where there are some. */
+export function wrapToWidth(text: string, width: number): string[] {
+  if (textWidth(text) <= width) return [text];
+  const lines = [""];
+  for (const word of text.split(" ").flatMap((each) => pieces(each, width))) {
+    const line = lines.at(-1)!;
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (textWidth(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** A word that is wider than a line, in pieces. */
+function pieces(word: string, width: number): string[] {
+  const head = cutToWidth(word, width, "");
+  return head === word || head === "" ? [word] : [head, ...pieces(word.slice(head.length), width)];
+}
+
 export function padToWidth(text: string, width: number, align: "left" | "right" = "left"): string {
   const spaces = " ".repeat(Math.max(0, width - textWidth(text)));
   return align === "left" ? text + spaces : spaces + text;

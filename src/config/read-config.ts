@@ -1,5 +1,7 @@
 /** READING SETTINGS from flags, environment and file. The first place with a value counts, and the source of each value is kept. */
 import { type Config, SETTING_NAMES, type SettingName, SETTINGS } from "../config.ts";
+import { closestText } from "../core/closest-text.ts";
+import { suggest } from "../core/did-you-mean.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Alias, Kind, Setting } from "./setting.ts";
 import { maskUrl, URL_ALIASES, withRedisParts } from "./store-url.ts";
@@ -72,6 +74,23 @@ export function unusedStores({ from, name }: Source, env: ConfigSources["env"] =
   return STORE_VARIABLES.filter((variable) => variable !== name && (env[variable] ?? "") !== "");
 }
 
+/** Shorter names are too near to those of other programs. */
+const SHORTEST_MISSPELLED = 8;
+/** With more, it is another name: PIP_DEFAULT_TIMEOUT is not a mistyped JOB_DEFAULT_TIMEOUT. */
+const MOST_TYPING_MISTAKES = 2;
+
+/** Variables that look like a setting with a typing mistake, or with our name before it. Others belong to other programs. */
+export function misspelled(env: Readonly<Record<string, string | undefined>>): { readonly name: string; readonly meant: string }[] {
+  const settings = Object.values(SETTINGS) as readonly Setting<unknown, unknown>[];
+  const known = settings.flatMap(({ env: own, aliases = [] }) => [own, ...aliases.map((alias) => alias.env)]);
+  const names = Object.keys(env).filter((name) => name.length >= SHORTEST_MISSPELLED && /^[A-Z0-9_]+$/.test(name) && !known.includes(name));
+  return names.flatMap((name) => {
+    const bare = name.replace(/^MILLRACE_/, "");
+    const meant = known.includes(bare) ? bare : closestText(name, known, MOST_TYPING_MISTAKES);
+    return meant === null ? [] : [{ name, meant }];
+  });
+}
+
 interface Given {
   readonly input: unknown;
   readonly source: Source;
@@ -127,7 +146,7 @@ function readFileContent(file: ConfigSources["file"]): Content {
   const known = new Set<string>([...SETTING_NAMES, ...SETTING_NAMES.flatMap(otherNamesInFile)]);
   const unknown = Object.keys(content).find((key) => !known.has(key));
   if (unknown === undefined) return { name, content: content as Record<string, unknown> };
-  throw new MillraceError("invalid_input", `${unknown} in ${name} is not a setting; known settings: ${SETTING_NAMES.join(", ")}`, {
+  throw new MillraceError("invalid_input", `${unknown} in ${name} is not a setting; ${suggest(unknown, SETTING_NAMES, "known settings")}`, {
     field: unknown,
   });
 }

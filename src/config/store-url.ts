@@ -3,14 +3,14 @@ import type { Alias } from "./setting.ts";
 
 export const DEFAULT_STORE_URL = "sqlite:millrace.db";
 
-const SCHEMES = ["memory", "sqlite", "postgres", "postgresql", "redis", "rediss", "http", "https"];
+const SCHEMES = ["memory", "sqlite", "postgres", "postgresql", "redis", "rediss", "redis+sentinel", "rediss+sentinel", "http", "https"];
 
 /** The format of the URL of a store or server. The engine checks the rest. */
 export const URL_RULE =
-  "the URL of a store (sqlite:path.db, postgres://…, redis://…, rediss://…, memory:) or of a Millrace server (http://…, https://…)";
+  "the URL of a store (sqlite:path.db, postgres://…, redis://…, rediss://…, redis+sentinel://…, memory:) or of a Millrace server (http://…, https://…)";
 
 export function isStoreUrl(url: string): boolean {
-  const scheme = /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase();
+  const scheme = /^([a-z+]+):/i.exec(url)?.[1]?.toLowerCase();
   return scheme !== undefined && SCHEMES.includes(scheme);
 }
 
@@ -31,7 +31,7 @@ function redisUrl(address: string): string {
   return address.includes("://") ? address : `redis://${address}`;
 }
 
-const REDIS = /^(rediss?:\/\/)(?:([^@/]*)@)?([^/?#]*)(\/[^?#]*)?(\?.*)?$/is;
+const REDIS = /^(rediss?(?:\+sentinel)?:\/\/)(?:([^@/]*)@)?([^/?#]*)(\/[^?#]*)?(\?.*)?$/is;
 
 /** Adds password and database to a redis: URL that has none. Any other URL stays as it is. */
 export function withRedisParts(url: string, password: string | null, db: number | null): string {
@@ -45,5 +45,7 @@ export function withRedisParts(url: string, password: string | null, db: number 
 
 /** The URL without passwords, for people. */
 export function maskUrl(url: string): string {
-  return url.replace(/^([a-z]+:\/\/)([^@/:]*):[^@/]*@/i, "$1$2:***@").replace(/([?&](?:password|sslpassword|passwd)=)[^&]*/gi, "$1***");
+  return url
+    .replace(/^([a-z+]+:\/\/)([^@/:]*):[^@/]*@/i, "$1$2:***@")
+    .replace(/([?&](?:password|sslpassword|sentinelPassword|passwd)=)[^&]*/gi, "$1***");
 }

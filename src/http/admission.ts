@@ -4,6 +4,7 @@
  */
 import { MillraceError } from "../core/errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { ApplicationCaller } from "./application-auth.ts";
 import { ANYONE, type Caller, Keys, secretOf } from "./auth.ts";
 import type { Call } from "./call.ts";
 import type { Scope } from "./contract/route.ts";
@@ -20,6 +21,8 @@ export interface AdmissionOptions {
   readonly ended: EndedSessions;
   /** The application around this server decides who may call. */
   readonly open: boolean;
+  /** The application's own sign-in; null if it has none here. */
+  readonly auth: ApplicationCaller | null;
   /** Host names that callers may use; null: any. */
   readonly hosts: readonly string[] | null;
   /** Origins of pages that may call, besides the server's own. */
@@ -32,6 +35,8 @@ export interface AdmissionOptions {
 
 /** Wrong keys from one address. Callers there with a right key are still admitted. */
 const WRONG_KEYS = { requests: 20, perMs: 60_000 };
+const LOCAL_ONLY =
+  "this server has no API key, so it answers only callers on its own machine, and only as localhost. To open it to others, set API_KEY, or give createServer `auth` or `keys`";
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 const CHANGES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
@@ -53,12 +58,17 @@ export class Admission {
 
   /** Without keys, only this machine may call, and only by a loopback name: a foreign page could let its own name point here. */
   get isLocalOnly(): boolean {
-    return this.#keys.isEmpty && !this.#options.open;
+    return this.#keys.isEmpty && !this.#options.open && !this.asksApplication;
   }
 
   /** Whether the application around this server decides who may call. */
   get isOpen(): boolean {
     return this.#options.open;
+  }
+
+  /** Whether callers without a key sign in to the application around this server. */
+  get asksApplication(): boolean {
+    return this.#options.auth !== null;
   }
 
   /** Throws unless the call is allowed. */
@@ -74,7 +84,8 @@ export class Admission {
 
   #admitCaller(caller: Caller, call: Call, scope: Scope | "any"): Caller | Promise<Caller> {
     if (scope !== "any" && !caller.scopes.has(scope)) {
-      throw new MillraceError("forbidden", `this request needs a key with the scope ${scope}`);
+      const needed = caller.user === undefined ? `a key with the scope ${scope}` : `an operator: ${caller.user} is a viewer`;
+      throw new MillraceError("forbidden", `this request needs ${needed}`);
     }
     const { limiter, clock } = this.#options;
     if (limiter === null) return caller;
@@ -105,7 +116,7 @@ export class Admission {
     const host = given?.toLowerCase() ?? "";
     const name = host.replace(/:\d+$/, "");
     const isAllowed = allowed === null ? LOOPBACK_NAMES.includes(name) : allowed.has(name) || allowed.has(host);
-    if (!isAllowed) throw new WireError("misdirected", "the Host header does not name this server");
+    if (!isAllowed) throw new WireError("misdirected", allowed === null ? LOCAL_ONLY : "the Host header does not name this server");
     this.#ownHost = given;
   }
 
@@ -120,20 +131,39 @@ export class Admission {
     throw new WireError("foreign_origin", `only this server's pages may ${call.isUpgrade === true ? "open WebSockets" : "make changes"}`);
   }
 
-  /** Who calls: by key, else by session, else anybody on this machine if the server has no keys. Else throws `unauthorized`. */
+  /** Who calls: by key, else by the application's sign-in, else by session, else anybody on this machine if the server has no keys. Else throws `unauthorized`. */
   callerOf(call: Call): Caller | Promise<Caller> {
     if (this.#options.open) return ANYONE;
+    const { auth } = this.#options;
     const secret = this.#keys.isEmpty ? null : secretOf((name) => call.header(name));
-    if (secret !== null) return this.#keys.find(secret) ?? this.#refuseKey(call);
+    const known = secret === null ? null : this.#keys.find(secret);
+    if (known !== null) return known;
+    // A token that is not one of our keys may be one of the application.
+    if (auth !== null && (secret === null || !call.header("x-api-key"))) return this.#userOfApplication(auth, call, secret !== null);
+    if (secret !== null) return this.#refuseKey(call);
     const user = this.#userOf(call);
     if (user?.session === undefined) return this.#anonymous(call);
     return this.#options.ended.isEnded(user.session).then((isEnded) => (isEnded ? this.#anonymous(call) : user));
   }
 
+  /** Browsers send the application's cookies whichever page makes the request, too, and the application may keep its users by them. */
+  async #userOfApplication(auth: ApplicationCaller, call: Call, hasToken: boolean): Promise<Caller> {
+    const user = await auth(call);
+    if (user === null && hasToken) this.#refuseKey(call);
+    if (user === null) throw unauthorized("sign in to the application first");
+    const site = call.header("sec-fetch-site");
+    // With an Origin, #checkOrigin has refused the pages of others.
+    if (CHANGES.has(call.method) && call.header("origin") === null && (site === "cross-site" || site === "same-site"))
+      throw new WireError("foreign_origin", "with a session, only this server's pages may make changes");
+    return user;
+  }
+
   /** A caller with neither a key nor a session. */
   #anonymous(call: Call): Caller {
     if (this.#keys.isEmpty) return this.#localCaller(call);
-    throw unauthorized("this request needs an API key");
+    throw unauthorized(
+      "this request needs an API key: send it in the header X-API-Key, or set API_KEY (apiKey of connect) for a client of ours",
+    );
   }
 
   /**
@@ -155,9 +185,7 @@ export class Admission {
 
   /** Programs on this machine. If there are users, pages must sign in: browsers mark the requests of pages. */
   #localCaller(call: Call): Caller {
-    if (!isLoopback(call.address)) {
-      throw new MillraceError("unauthorized", "this server has no API key, so it answers only callers on its own machine");
-    }
+    if (!isLoopback(call.address) || cameThroughProxy(call)) throw unauthorized(LOCAL_ONLY);
     // They mark a WebSocket request only by its origin.
     const isPage = call.header("sec-fetch-site") !== null || (call.isUpgrade === true && call.header("origin") !== null);
     if (!this.#options.sessions.isEmpty && isPage) throw unauthorized("sign in to the dashboard first");
@@ -167,7 +195,7 @@ export class Admission {
   #refuseKey(call: Call): never {
     const waitMs = this.#wrongKeys.take(networkOf(this.addressOf(call)), this.#options.clock.monotonic());
     if (waitMs > 0) throw tooOften("too many wrong API keys from this address", waitMs);
-    throw unauthorized("the API key is unknown");
+    throw unauthorized("this server does not know the API key: compare API_KEY of the caller with that of the server");
   }
 }
 
@@ -175,6 +203,11 @@ export class Admission {
 export function isLoopback(address: string | null): boolean {
   if (address === "127.0.0.1") return true;
   return address !== null && (/^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address) || address === "::1" || address === "localhost");
+}
+
+/** A proxy on this machine calls for others. Not every proxy says so, but most do. */
+function cameThroughProxy(call: Call): boolean {
+  return ["x-forwarded-for", "forwarded", "x-real-ip"].some((name) => call.header(name) !== null);
 }
 
 function keepRate(waitMs: number, caller: Caller): Caller {

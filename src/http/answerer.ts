@@ -120,7 +120,7 @@ export class Answerer implements CallHost {
   }
 
   /** Answers a call for a file. It needs no key: the files are those of the public package. Never throws. */
-  async answerFile(call: Call, route: string, make: () => Promise<Answer>): Promise<Answer> {
+  async answerFile(call: Call, route: string | null, make: () => Promise<Answer>): Promise<Answer> {
     const startedAt = this.#clock.monotonic();
     const requestId = this.#requestId(call.header("x-request-id"));
     let answer: Answer;
@@ -134,6 +134,11 @@ export class Answerer implements CallHost {
     }
     this.#report({ requestId, call, caller: null }, route, answer.status, startedAt, fault);
     return answer;
+  }
+
+  /** Answers a call outside the mount path of the server. */
+  answerOutside(call: Call): Promise<Answer> {
+    return this.answerFile(call, null, () => Promise.reject(noRoute([])));
   }
 
   left(active: ActiveCall): void {

@@ -13,6 +13,8 @@ export interface Call {
   header(name: string): string | null;
   /** Whether it asks for a WebSocket. Browsers let any page open one and read it, so its origin is checked. */
   readonly isUpgrade?: boolean | undefined;
+  /** The request as the application's own handlers get it. */
+  readonly original: unknown;
   /** The peer address of the socket; null if unknown. */
   readonly address: string | null;
   /** Aborts when the caller disconnects. */

@@ -1,16 +1,21 @@
-/** CHECKS INPUT by the schemas of the contract, compiled once. The error names the first wrong field and what it must be. */
+/** CHECKS INPUT by the schemas of the contract, compiled at their first use. The error names the first wrong field and what it must be. */
 import type { TObject, TSchema } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
+import { suggest } from "../core/did-you-mean.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { plainName } from "../core/plain-name.ts";
 
 /** Throws `invalid_input` for the first wrong field. `place` is put before field names. */
 export type InputCheck = (value: unknown, place?: string) => void;
 
-/** Compiles a schema. Looks for what is wrong only after the quick check failed. */
+/**
+ * The check of a schema. It is compiled at its first use: to compile the whole contract takes longer than all else that a server does to start,
+ * and most servers are asked for a few routes. Looks for what is wrong only after the quick check failed.
+ */
 export function inputCheck(schema: TSchema): InputCheck {
-  const validator: Validator = Compile(schema);
+  let validator: Validator | undefined;
   return (value, place = "") => {
+    validator ??= Compile(schema);
     if (!validator.Check(value)) throw faultOf(validator, schema, value, place);
   };
 }
@@ -43,7 +48,7 @@ function namesIn(params: unknown, list: string): string {
 function unknownField(schema: TSchema, value: unknown, path: readonly string[], name: string, place: string): MillraceError {
   const field = plainName(fieldAt([...path, name], value, place));
   const known = Object.keys((schemaAt(schema, path) as Partial<TObject>).properties ?? {});
-  return new MillraceError("invalid_input", `unknown field ${field}; known fields: ${known.join(", ")}`, { field });
+  return new MillraceError("invalid_input", `unknown field ${field}; ${suggest(name, known, "known fields")}`, { field });
 }
 
 function missingField(schema: TSchema, value: unknown, path: readonly string[], name: string, place: string): MillraceError {

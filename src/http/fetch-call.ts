@@ -1,19 +1,16 @@
 /** A call that came as a Request, and its answer as a Response. */
+import { bodyReadBefore, cutOff, readLength, tooLarge } from "./body-rules.ts";
 import type { Answer, BodyHolder, Call } from "./call.ts";
+import { type FetchEnv, originalOf } from "./mount/place.ts";
 import { WireError } from "./problem.ts";
-
-/** What servers that know the socket pass to a fetch handler besides the request. */
-interface SocketEnv {
-  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } };
-}
 
 export class FetchCall implements Call {
   readonly #request: Request;
-  readonly #env: SocketEnv | undefined;
+  readonly #env: FetchEnv | undefined;
 
   constructor(request: Request, env: unknown) {
     this.#request = request;
-    this.#env = env as SocketEnv | undefined;
+    this.#env = env as FetchEnv | undefined;
   }
 
   get method(): string {
@@ -26,6 +23,11 @@ export class FetchCall implements Call {
     if (start === -1) return "";
     const end = url.indexOf("#", start);
     return url.slice(start + 1, end === -1 ? undefined : end);
+  }
+
+  get original(): unknown {
+    const { incoming, isFromNode } = this.#env ?? {};
+    return originalOf(isFromNode === true && incoming !== undefined ? incoming : this.#request);
   }
 
   get address(): string | null {
@@ -41,6 +43,10 @@ export class FetchCall implements Call {
   }
 
   async readBody(maxBytes: number, holder: BodyHolder): Promise<Uint8Array | null> {
+    const { incoming, isFromNode = false } = this.#env ?? {};
+    // The application's own Request may have read ahead from Node's request, and then holds the body.
+    const before = isFromNode ? bodyReadBefore(incoming, maxBytes, holder) : undefined;
+    if (before !== undefined) return before;
     const length = this.header("content-length");
     try {
       if (length === null) return await this.#readUnknown(maxBytes, holder);
@@ -67,21 +73,6 @@ export class FetchCall implements Call {
     }
     return size === 0 ? null : Buffer.concat(chunks);
   }
-}
-
-export function readLength(length: string, maxBytes: number): number {
-  const bytes = Number(length);
-  if (!Number.isSafeInteger(bytes) || bytes < 0) throw new WireError("malformed_request", "Content-Length is not a number of bytes");
-  if (bytes > maxBytes) throw tooLarge(maxBytes);
-  return bytes;
-}
-
-export function tooLarge(maxBytes: number): WireError {
-  return new WireError("body_too_large", `the body must have at most ${maxBytes} bytes on this route`);
-}
-
-export function cutOff(): WireError {
-  return new WireError("malformed_request", "the body ended before it was complete");
 }
 
 export function toResponse({ status, headers, body }: Answer): Response {

@@ -1,10 +1,5 @@
 import type { LeasedJob, LeaseFacts, LeaseRef } from "../client/client.ts";
 
-export interface Grant {
-  readonly facts: LeaseFacts;
-  readonly startedAt: number;
-}
-
 const MAX_GRANTS = 100_000;
 
 /**
@@ -13,7 +8,7 @@ const MAX_GRANTS = 100_000;
  */
 export class Grants {
   readonly #max: number;
-  readonly #grants = new Map<string, Grant>();
+  readonly #grants = new Map<string, LeaseFacts>();
 
   constructor(max: number = MAX_GRANTS) {
     this.#max = max;
@@ -24,14 +19,14 @@ export class Grants {
   }
 
   add(jobs: readonly LeasedJob[]): void {
-    for (const { job, fence, facts } of jobs) this.#grants.set(nameOf({ id: job.id, fence }), { facts, startedAt: job.startedAt ?? 0 });
+    for (const { job, fence, facts } of jobs) this.#grants.set(nameOf({ id: job.id, fence }), facts);
     for (const oldest of this.#grants.keys()) {
       if (this.#grants.size <= this.#max) return;
       this.#grants.delete(oldest);
     }
   }
 
-  get(lease: LeaseRef): Grant | undefined {
+  get(lease: LeaseRef): LeaseFacts | undefined {
     return this.#grants.get(nameOf(lease));
   }
 

@@ -83,7 +83,8 @@ function open(node: NodeServer, port: number, host: string): Promise<void> {
 
 function cannotListen(error: NodeJS.ErrnoException, port: number, host: string): Error {
   const field = error.code === "EADDRINUSE" || error.code === "EACCES" ? "port" : "host";
-  const why = error.code === "EADDRINUSE" ? "another program already listens there" : error.message;
+  const why =
+    error.code === "EADDRINUSE" ? "another program already listens there. Choose another port with --port or PORT" : error.message;
   return new MillraceError("invalid_input", `cannot listen on ${host}:${port}: ${why}`, { field, cause: error });
 }
 

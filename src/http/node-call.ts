@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import type { Answer, BodyHolder, Call } from "./call.ts";
-import { cutOff, readLength, tooLarge } from "./fetch-call.ts";
+import { bodyReadBefore, cutOff, readLength, tooLarge } from "./body-rules.ts";
+import { originalOf } from "./mount/place.ts";
 
 export class NodeCall implements Call {
   readonly search: string;
@@ -18,6 +19,10 @@ export class NodeCall implements Call {
 
   get method(): string {
     return this.#incoming.method ?? "GET";
+  }
+
+  get original(): unknown {
+    return originalOf(this.#incoming);
   }
 
   get address(): string | null {
@@ -44,6 +49,8 @@ export class NodeCall implements Call {
     const length = this.header("content-length");
     const bytes = length === null ? null : readLength(length, maxBytes);
     if (bytes === 0) return Promise.resolve(null);
+    const before = bodyReadBefore(this.#incoming, maxBytes, holder);
+    if (before !== undefined) return Promise.resolve(before);
     // The caller disconnected during an earlier check: no event will follow.
     if (this.#incoming.destroyed) return Promise.reject(cutOff());
     if (bytes !== null) holder.hold(bytes);

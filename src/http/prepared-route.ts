@@ -1,4 +1,4 @@
-/** A route of the contract with its checks compiled and its handler. */
+/** A route of the contract with its checks and its handler. */
 import { inputCheck, type InputCheck, namesOf } from "./check-input.ts";
 import { MAX_BODY_BYTES } from "./contract/jobs.ts";
 import type { Route } from "./contract/route.ts";
@@ -22,7 +22,18 @@ export interface PreparedRoute {
   readonly handle: AnyHandler;
 }
 
+/** What follows from the contract alone. All servers of a process share it, and with it the compiled checks. */
+type ReadRoute = Omit<PreparedRoute, "handle">;
+
+const read = new Map<RouteName, ReadRoute>();
+
 export function prepareRoute(name: RouteName, handle: AnyHandler): PreparedRoute {
+  const known = read.get(name) ?? readRoute(name);
+  read.set(name, known);
+  return { ...known, handle };
+}
+
+function readRoute(name: RouteName): ReadRoute {
   const rule: Route = ROUTES[name];
   const { method, path } = splitName(name);
   return {
@@ -34,6 +45,5 @@ export function prepareRoute(name: RouteName, handle: AnyHandler): PreparedRoute
     readQuery: queryReader(rule.query),
     checkBody: rule.body === undefined ? undefined : inputCheck(rule.checksNamesOnly === true ? namesOf(rule.body) : rule.body),
     maxBody: rule.maxBody ?? MAX_BODY_BYTES,
-    handle,
   };
 }

@@ -55,7 +55,7 @@ const LIBRARY_PROBLEMS: Readonly<Record<ErrorCode, ProblemKind>> = {
     hint: "Send the request again: another process, or this one restarted, will answer.",
   },
   unauthorized: { status: 401, title: "An API key is needed", hint: "Send a valid key as X-API-Key, or as Authorization: Bearer." },
-  forbidden: { status: 403, title: "This is not allowed", hint: "Use a key with the named scope." },
+  forbidden: { status: 403, title: "This is not allowed", hint: "Use a key with the named scope, or sign in as an operator." },
   rate_limited: { status: 429, title: "Too many requests", hint: "Wait as long as Retry-After says." },
 };
 

@@ -6,6 +6,7 @@ import type {
   Handlers,
   JobDefinition,
   JobInput,
+  PlainClient,
   QueueOptions,
   WorkerHandle,
   WorkOptions,
@@ -18,6 +19,7 @@ import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import { textsIn } from "../core/json-source.ts";
 import { withTexts } from "../core/json-text.ts";
 import { isTerminal, type Job, type JobSummary } from "../core/job.ts";
+import { orByDefinition } from "../core/job-definition.ts";
 import type { JobOptions } from "../core/job-options.ts";
 import { readRetryOptions } from "../core/manual-change.ts";
 import { readCreate, readSettingNames } from "../core/queue.ts";
@@ -51,21 +53,15 @@ export interface RemoteOptions {
   readonly fetch?: typeof fetch | undefined;
   /** Starts a worker; absent where none can run, as in a browser. */
   readonly startWorker?:
-    | ((
-        client: WorkerClient,
-        handlers: Handlers,
-        options: WorkOptions | undefined,
-        onStopped: (isOutOfTime: boolean) => void,
-      ) => WorkerHandle)
-    | undefined;
+    ((client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, onStopped: () => void) => WorkerHandle) | undefined;
 }
 
 /** The longest that one request waits for the end of a job. */
 const LONG_POLL_MS = 25_000;
 const DEFAULT_WAIT_MS = 30_000;
 
-export function createRemoteClient(options: RemoteOptions): Client {
-  const { clock, random, deadlineMs } = options;
+export function createRemoteClient(options: RemoteOptions): PlainClient {
+  const { clock, random, deadlineMs, defaults = {} } = options;
   const transport = new Transport({
     url: readUrl(options.url),
     apiKey: readKey(options.apiKey),
@@ -75,7 +71,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
     // Wrapped: browsers refuse to call fetch as a method of another object.
     fetch: options.fetch ?? ((...args) => fetch(...args)),
   });
-  const enqueuer = new RemoteEnqueuer({ transport, clock, defaults: options.defaults ?? {} });
+  const enqueuer = new RemoteEnqueuer({ transport, clock, defaults });
   const leases = new RemoteLeases({ transport, clock, random });
   const workers = new Set<WorkerHandle>();
   let isClosing = false;
@@ -89,7 +85,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
   function work(handlers: Handlers, workOptions?: WorkOptions): WorkerHandle {
     if (isClosing) throw clientClosed();
     if (options.startWorker === undefined) throw new MillraceError("invalid_input", "this client cannot run workers: use connect()");
-    const worker = options.startWorker({ leases, get: get as Client["get"] }, handlers, workOptions, () => workers.delete(worker));
+    const worker = options.startWorker({ leases, get }, handlers, workOptions, () => workers.delete(worker));
     workers.add(worker);
     return worker;
   }
@@ -113,13 +109,13 @@ export function createRemoteClient(options: RemoteOptions): Client {
     return transport.ending.aborted ? Promise.reject(clientClosed()) : enqueuer.enqueue(kind, payload, enqueueOptions);
   }
 
-  const client: Client = {
+  const client: PlainClient = {
     enqueue: enqueue as Client["enqueue"],
-    async enqueueMany(jobs: readonly JobInput[], many) {
+    enqueueMany: (async (jobs: readonly JobInput[], many: unknown) => {
       transport.ending.throwIfAborted();
       return enqueuer.enqueueMany(jobs, many === undefined ? undefined : readFields(many, "the options of enqueueMany", ["tx"]).tx);
-    },
-    get: get as Client["get"],
+    }) as Client["enqueueMany"],
+    get: orByDefinition(get),
     list: async (query) => listJobs(transport, query),
     count: async (filter) => countJobs(transport, filter),
     async facets(field, filter) {
@@ -148,7 +144,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
       const found = await orNull(transport.ask("GET /api/v1/jobs/{id}/logs", { params: { id: readId(id) }, query, repeatable: true }));
       return (found?.body.lines ?? []).map(fromLogLineWire);
     },
-    wait: ((id: string, waitOptions: unknown) => waitForEnd({ transport, clock }, id, waitOptions)) as Client["wait"],
+    wait: orByDefinition((id, waitOptions) => waitForEnd({ transport, clock }, id, waitOptions)),
     async cancel(id, options) {
       const { query } = changeQuery(options, "the options of cancel");
       return changed(await transport.ask("POST /api/v1/jobs/{id}/cancel", { params: { id: readId(id) }, query, repeatable: true }));
@@ -202,7 +198,7 @@ export function createRemoteClient(options: RemoteOptions): Client {
     },
     dead: createRemoteDead(transport),
     bulk: createRemoteBulk(transport, clock),
-    schedules: createRemoteSchedules(transport),
+    schedules: createRemoteSchedules(transport, defaults),
     async workers(workerOptions) {
       const query = queryOf(workerOptions, "the options of workers");
       return (await transport.ask("GET /api/v1/workers", { query, repeatable: true })).body.workers.map(fromWorkerWire);
@@ -267,8 +263,11 @@ function changed({ body }: { readonly body: { readonly job: Parameters<typeof fr
 }
 
 function settingsText(settings: QueueOptions): string {
-  const { retention, ...rest } = readSettingNames(settings);
-  return wireText(rest, retention === undefined ? {} : { retention: wireText(retention) });
+  const { retention, defaults, ...rest } = readSettingNames(settings);
+  return wireText(rest, {
+    ...(retention === undefined ? {} : { retention: wireText(retention) }),
+    ...(defaults === undefined ? {} : { defaults: defaults === null ? "null" : wireText(defaults) }),
+  });
 }
 
 function createQuery(options: unknown, usual: boolean): { create: string | undefined; reason: string | undefined } {

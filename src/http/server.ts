@@ -5,10 +5,12 @@
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Client, MARKS } from "../client/client.ts";
-import { invalid } from "../core/errors.ts";
+import { type Client, MARKS, UNLISTED } from "../client/client.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
+import type { OnTrouble } from "../core/trouble.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { Answerer, type RequestFacts } from "./answerer.ts";
+import { type ApplicationAuth, askApplication } from "./application-auth.ts";
 import type { Answer } from "./call.ts";
 import { FetchCall, toResponse } from "./fetch-call.ts";
 import { type RouteName, ROUTES } from "./contract.ts";
@@ -19,9 +21,12 @@ import { HandledTypes } from "./handled-types.ts";
 import { PayloadCheck } from "./payload-check.ts";
 import { Readiness } from "./health.ts";
 import { Hub } from "./live/hub.ts";
-import { upgradeListener } from "./live/upgrade.ts";
-import type { UpgradeListener } from "./live/upgrade-listener.ts";
+import { isUpgradePath, noteAttached, upgradeListener } from "./live/upgrade.ts";
+import type { UpgradeListener, UpgradeSource } from "./live/upgrade-listener.ts";
 import { type Limiter, MemoryLimiter, Occupancy, type RateLimit, type ServerLimits } from "./limits.ts";
+import { type FastifyPlugin, fastifyPlugin } from "./mount/fastify.ts";
+import { type KoaMiddleware, koaMiddleware } from "./mount/koa.ts";
+import { enter, type FetchEnv, requestBelow, urlBelow, wholePathOf } from "./mount/place.ts";
 import { NodeCall, writeAnswer } from "./node-call.ts";
 import { type AnyHandler, type PreparedRoute, prepareRoute } from "./prepared-route.ts";
 import type { Handlers } from "./route-input.ts";
@@ -41,7 +46,10 @@ import { StoreCheck } from "./store-check.ts";
 import { PAGE_MOUNT, StaticPage } from "./static.ts";
 
 export type { RequestFacts } from "./answerer.ts";
+export type { ApplicationAuth, ApplicationRequest, ApplicationUser } from "./application-auth.ts";
 export type { Limiter, RateLimit, ServerLimits } from "./limits.ts";
+export type { FastifyPlugin } from "./mount/fastify.ts";
+export type { KoaMiddleware } from "./mount/koa.ts";
 export type { DashboardUser } from "./sessions.ts";
 
 /** How the dashboard is served, at `/dashboard` below the server's own mount. */
@@ -56,9 +64,17 @@ export interface DashboardOptions {
 export interface ServerOptions {
   /** Accepted keys: each a secret (all scopes) or `name:scope+scope:secret`. Without keys, only this machine may call. */
   readonly keys?: readonly string[] | undefined;
-  /** Your application decides who may call: no key is needed. */
+  /**
+   * Your application's own sign-in: a function that says who sends a request, or null for nobody. The dashboard and the audit show their name.
+   * It is not called for requests with one of the `keys`.
+   */
+  readonly auth?: ApplicationAuth | undefined;
+  /** Your application decides who may call, and this server asks nobody: no key is needed. */
   readonly open?: boolean | undefined;
-  /** The mount path, such as `/queue`, if your application does not remove it from the path. */
+  /**
+   * The mount path, such as `/queue`. Needed only if your framework does not say where it mounted the server: with `node:http`, Koa, or a `fetch`
+   * handler. Requests outside of it are passed on to `next`, or answered with 404.
+   */
   readonly basePath?: string | undefined;
   /** Host names that callers may use. Default: any; without keys, those of this machine. */
   readonly hosts?: readonly string[] | undefined;
@@ -82,20 +98,31 @@ export interface ServerOptions {
   readonly types?: readonly string[] | undefined;
   /** What GET /metrics shows. */
   readonly figures?: Figures | undefined;
+  /** Called with what a person should know: what is off, and how to switch it on. */
+  readonly onTrouble?: OnTrouble | undefined;
+  /** The version that the server tells. Default: that of the package. */
   readonly version?: string | undefined;
   readonly clock?: Clock | undefined;
 }
 
 /** A server over a client. */
 export interface Server {
-  /** Answers a request: what Hono, Next.js, Bun and others mount. */
+  /** Answers a request: what Hono, Bun and others mount. For Next.js, see `nextHandlers`. */
   readonly fetch: (request: Request, env?: unknown) => Promise<Response>;
-  /** The same for `node:http` and Express. */
-  readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+  /** The same for `node:http`, Express and NestJS: `app.use("/admin/jobs", server.listener)`. */
+  readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse, next?: (error?: unknown) => void) => void;
+  /** A plugin of Fastify: `app.register(server.fastify, { prefix: "/admin/jobs" })`. */
+  readonly fastify: FastifyPlugin;
+  /** A middleware of Koa: `app.use(server.koa)`. */
+  readonly koa: KoaMiddleware;
   /**
-   * For the `upgrade` event of a `node:http` server: opens WebSockets at /api/v1/ws, which `fetch` and `listener` cannot. It answers every
-   * upgrade request. Without it, you can read the same events as server-sent events.
+   * Opens WebSockets at /api/v1/ws on the `node:http` server of your application, which no router of a framework can. Upgrade requests for other
+   * paths are left to the other listeners of that server. Such requests pass no middleware, so this needs `auth` or `keys` instead of `open`.
+   * If you attach several servers to one `node:http` server, each needs a `basePath` of its own.
+   * Without it, you can read the same events as server-sent events.
    */
+  attach(node: UpgradeSource): void;
+  /** For the `upgrade` event, where your application checks the request itself. It answers every upgrade request. */
   readonly upgrade: UpgradeListener;
   /** Whether callers on other machines are refused because there are no keys. */
   readonly isLocalOnly: boolean;
@@ -111,9 +138,11 @@ export interface Server {
 const USUAL_LIMITS: ServerLimits = { requests: 4096, waiting: 4096, bytes: 64 * 1024 * 1024, streams: 1000, streamsPerCaller: 200 };
 
 /** Creates a server over a client. It opens no port: mount its `fetch` or its `listener`, or pass it to `listen`. */
-export function createServer(client: Client, options: ServerOptions = {}): Server {
+export function createServer(given: Client, options: ServerOptions = {}): Server {
+  const client = given[UNLISTED] ?? given;
   const { clock = systemClock, basePath = "", rateLimit } = options;
   if (!/^(\/[\w.~-]+)*$/.test(basePath)) throw invalid("basePath", "a path such as /queue, without a slash at the end", basePath);
+  if (options.auth !== undefined) checkAuth(options);
   const sessions = new Sessions(options.dashboard?.users ?? []);
   const ended = new EndedSessions({ marks: client[MARKS], clock });
   const admission = new Admission({
@@ -121,6 +150,7 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
     sessions,
     ended,
     open: options.open ?? false,
+    auth: options.auth === undefined ? null : askApplication(options.auth, options.onTrouble ?? (() => {})),
     hosts: options.hosts ?? null,
     origins: options.origins ?? [],
     limiter: options.limiter ?? (rateLimit ? new MemoryLimiter(rateLimit) : null),
@@ -146,23 +176,64 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
     { client, clock, handledTypes, payloadCheck: new PayloadCheck(client, clock), hub, version, isReady, isWell, figures },
     dashboard,
   );
-  const { fetch } = createApp(routes, answerer, basePath, dashboard);
+  const app = createApp(routes, answerer, dashboard);
+  const webSocketRoute = routes.find(({ name }) => name === "GET /api/v1/ws")!;
+  const upgrade = upgradeListener(webSocketRoute, answerer, basePath);
+  /** Whether somebody passes upgrades on, or was told how to. */
+  let knowsUpgrades = false;
+  const answer = async (request: Request, env?: FetchEnv): Promise<Response> => {
+    if (!knowsUpgrades && env?.incoming !== undefined) {
+      knowsUpgrades = true;
+      options.onTrouble?.({ kind: "setting", message: NO_WEB_SOCKETS });
+    }
+    return app.fetch(request, env);
+  };
+  const fetch = async (request: Request, env?: unknown): Promise<Response> => {
+    if (basePath === "") return answer(request, env as FetchEnv | undefined);
+    const inside = requestBelow(basePath, request, env as FetchEnv | undefined);
+    return inside === null ? toResponse(await answerer.answerOutside(new FetchCall(request, env))) : answer(...inside);
+  };
+  const listener = createListener(routes, answerer, basePath, answer);
+  const drain = async (): Promise<void> => {
+    storeCheck.stop();
+    await answerer.drain();
+    hub.close();
+  };
   return {
-    fetch: async (request, env) => fetch(request, env),
-    listener: createListener(routes, answerer, basePath, fetch),
-    upgrade: upgradeListener(
-      routes.find(({ name }) => name === "GET /api/v1/ws")!,
-      answerer,
-      basePath,
-    ),
+    fetch,
+    listener,
+    fastify: fastifyPlugin(listener, drain),
+    koa: koaMiddleware(listener, basePath),
+    attach(node) {
+      if (admission.isOpen) throw new MillraceError("invalid_input", OPEN_WEB_SOCKETS, { field: "open" });
+      knowsUpgrades = true;
+      noteAttached(node, basePath);
+      node.on("upgrade", (incoming, socket, head) => {
+        const isOurs = isUpgradePath(webSocketRoute, incoming.url ?? "/", basePath);
+        if (isOurs || node.listenerCount("upgrade") === 1) upgrade(incoming, socket, head);
+      });
+    },
+    get upgrade() {
+      knowsUpgrades = true;
+      return upgrade;
+    },
     isLocalOnly: admission.isLocalOnly,
     isReady,
-    async drain() {
-      storeCheck.stop();
-      await answerer.drain();
-      hub.close();
-    },
+    drain,
   };
+}
+
+const NO_WEB_SOCKETS =
+  "WebSockets at /api/v1/ws are off, because no router passes them on: to open them, call server.attach with the node:http server of your application. Server-sent events at /api/v1/events work";
+const OPEN_WEB_SOCKETS =
+  "WebSocket requests pass no middleware of your application, so with `open` nobody would check them: use `auth` or `keys`, or check them yourself and call server.upgrade";
+
+/** Two ways to sign in would leave open which one counts. */
+function checkAuth({ auth, open, dashboard }: ServerOptions): void {
+  if (typeof auth !== "function") throw invalid("auth", "a function", auth);
+  const other = open === true ? "open" : (dashboard?.users?.length ?? 0) > 0 ? "dashboard.users" : null;
+  if (other !== null)
+    throw new MillraceError("invalid_input", `leave out ${other}: with auth, your application says who may call`, { field: other });
 }
 
 function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null): PreparedRoute[] {
@@ -182,10 +253,10 @@ function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null): Prepare
 }
 
 /** No middleware: the checks of every call are in one place, and a call with one handler is the cheapest for Hono. */
-function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePath: string, dashboard: Dashboard | null): Hono {
+function createApp(routes: readonly PreparedRoute[], answerer: Answerer, dashboard: Dashboard | null): Hono {
   const app = new Hono({ strict: true });
   for (const route of routes) {
-    app.on(route.method, basePath + route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) =>
+    app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) =>
       toResponse(
         await answerer.answer(
           route,
@@ -196,29 +267,33 @@ function createApp(routes: readonly PreparedRoute[], answerer: Answerer, basePat
     );
   }
   if (dashboard !== null) {
-    addRoot(app, answerer, basePath);
-    addPage(app, answerer, basePath + PAGE_MOUNT, dashboard);
+    addRoot(app, answerer);
+    addPage(app, answerer, dashboard);
   }
-  app.notFound(async (c) =>
-    toResponse(await answerer.answerNoRoute(new FetchCall(c.req.raw, c.env), methodsAt(routes, c.req.path, basePath))),
-  );
+  app.notFound(async (c) => toResponse(await answerer.answerNoRoute(new FetchCall(c.req.raw, c.env), methodsAt(routes, c.req.path))));
   return app;
 }
 
-/** Redirects the server's root to the dashboard. Relative, so that it is right under any mount path. */
-function addRoot(app: Hono, answerer: Answerer, basePath: string): void {
-  app.get(`${basePath}/`, async (c) => {
-    const redirect = async (): Promise<Answer> => ({ status: 302, headers: REDIRECT, body: null });
+/** Redirects the server's root to the dashboard. Relative, so that it is right under any mount path, and behind a proxy that removes a part. */
+function addRoot(app: Hono, answerer: Answerer): void {
+  app.get("/", async (c) => {
+    // Empty if the path ends with a slash.
+    const lastStep = wholePathOf(c.req.raw, c.env as FetchEnv | undefined)
+      .split("/")
+      .at(-1);
+    // With the dot, a step with a colon is no scheme: a mount such as /:tenant takes any.
+    const Location = lastStep === "" ? `.${PAGE_MOUNT}` : `./${lastStep}${PAGE_MOUNT}`;
+    const redirect = async (): Promise<Answer> => ({ status: 302, headers: { Location, "Cache-Control": "no-store" }, body: null });
     return toResponse(await answerer.answerFile(new FetchCall(c.req.raw, c.env), "/", redirect));
   });
 }
 
 /** A path below the dashboard's mount that is no route is a file of its page, or a path that the page handles. */
-function addPage(app: Hono, answerer: Answerer, mount: string, dashboard: Dashboard): void {
-  for (const path of [mount, `${mount}/*`]) {
+function addPage(app: Hono, answerer: Answerer, dashboard: Dashboard): void {
+  for (const path of [PAGE_MOUNT, `${PAGE_MOUNT}/*`]) {
     app.get(path, async (c) => {
       const call = new FetchCall(c.req.raw, c.env);
-      const below = new URL(c.req.raw.url).pathname.slice(mount.length);
+      const below = new URL(c.req.raw.url).pathname.slice(PAGE_MOUNT.length);
       return toResponse(await answerer.answerFile(call, `${PAGE_MOUNT}/*`, () => dashboard.answer(below, call)));
     });
     app.all(path, async (c) => toResponse(await answerer.answerNoRoute(new FetchCall(c.req.raw, c.env), ["GET", "HEAD"])));
@@ -229,14 +304,23 @@ function addPage(app: Hono, answerer: Answerer, mount: string, dashboard: Dashbo
  * Routes with a fixed path, which are called most, are answered without Request and Response; all others, and all streams, by the fetch
  * handler.
  */
-function createListener(routes: readonly PreparedRoute[], answerer: Answerer, basePath: string, fetch: Hono["fetch"]): Server["listener"] {
+function createListener(
+  routes: readonly PreparedRoute[],
+  answerer: Answerer,
+  basePath: string,
+  fetch: (request: Request, env: FetchEnv) => Promise<Response>,
+): Server["listener"] {
   const direct = new Map<string, Map<string, PreparedRoute>>();
   for (const route of routes.filter(isDirect)) {
-    const path = basePath + route.path;
-    direct.set(path, (direct.get(path) ?? new Map()).set(route.method, route));
+    direct.set(route.path, (direct.get(route.path) ?? new Map()).set(route.method, route));
   }
-  const others = getRequestListener((request, env) => fetch(request, env));
-  return (incoming, outgoing) => {
+  const others = getRequestListener((request, env) => fetch(request, { incoming: env.incoming as IncomingMessage, isFromNode: true }));
+  return (incoming, outgoing, next) => {
+    if (basePath !== "") {
+      const inside = urlBelow(basePath, incoming);
+      if (inside === null) return next === undefined ? answerOutside(incoming, outgoing) : next();
+      enter(incoming, inside);
+    }
     const { method = "GET", url = "/" } = incoming;
     const mark = url.indexOf("?");
     const route = direct.get(mark === -1 ? url : url.slice(0, mark))?.get(method);
@@ -244,6 +328,10 @@ function createListener(routes: readonly PreparedRoute[], answerer: Answerer, ba
     const call = new NodeCall(incoming, outgoing, mark === -1 ? "" : url.slice(mark + 1));
     void answerer.answer(route, call, NO_PARAMS).then((answer) => writeAnswer(outgoing, answer));
   };
+
+  function answerOutside(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    void answerer.answerOutside(new NodeCall(incoming, outgoing, "")).then((answer) => writeAnswer(outgoing, answer));
+  }
 }
 
 function isDirect({ paramNames, rule }: PreparedRoute): boolean {
@@ -251,15 +339,14 @@ function isDirect({ paramNames, rule }: PreparedRoute): boolean {
 }
 
 const NO_PARAMS = {};
-const REDIRECT = { Location: PAGE_MOUNT.slice(1), "Cache-Control": "no-store" };
 
 function paramsOf({ paramNames }: PreparedRoute, param: (name: string) => string | undefined): Record<string, string> {
   return paramNames.length === 0 ? NO_PARAMS : Object.fromEntries(paramNames.map((name) => [name, param(name) ?? ""]));
 }
 
 /** The methods of a path; none if no route has it. */
-function methodsAt(routes: readonly PreparedRoute[], path: string, basePath: string): string[] {
-  const steps = path.slice(basePath.length).split("/");
+function methodsAt(routes: readonly PreparedRoute[], path: string): string[] {
+  const steps = path.split("/");
   return routes.filter((route) => fits(route.path.split("/"), steps)).map((route) => route.method);
 }
 

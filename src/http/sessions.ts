@@ -18,7 +18,8 @@ export interface DashboardUser {
   readonly role: Role;
 }
 
-const SCOPES_OF: Readonly<Record<Role, ReadonlySet<Scope>>> = { viewer: new Set(["read"]), operator: new Set(SCOPES) };
+/** What users may do. */
+export const SCOPES_OF: Readonly<Record<Role, ReadonlySet<Scope>>> = { viewer: new Set(["read"]), operator: new Set(SCOPES) };
 
 const SESSION_COOKIE = "millrace_session";
 /** How long a session lasts: a working day, and the night after it. */

@@ -99,9 +99,10 @@ export class SignIn {
     }
   }
 
-  get #way(): "none" | "key" | "password" {
+  get #way(): AnswerFrom<"GET /dashboard/session">["sign_in"] {
     const { admission, sessions } = this.#parts;
     if (admission.isOpen) return "none";
+    if (admission.asksApplication) return "application";
     if (!sessions.isEmpty) return "password";
     return admission.isLocalOnly ? "none" : "key";
   }

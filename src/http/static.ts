@@ -27,8 +27,8 @@ type Files = ReadonlyMap<string, PageFile>;
 export class StaticPage {
   readonly #folder: string;
   #files: Promise<Files> | null = null;
-  /** The page by the depth of the path. */
-  readonly #pages = new Map<number, PageFile>();
+  /** The page by the way to its files. */
+  readonly #pages = new Map<string, PageFile>();
 
   constructor(folder: string = builtFolder()) {
     this.#folder = folder;
@@ -36,23 +36,22 @@ export class StaticPage {
 
   /** `below` is what follows `…/dashboard` in the path: nothing, or a path with its slash. */
   async answer(below: string, call: Call): Promise<Answer> {
-    // Relative, so that it works behind a proxy that removes a part of the path.
-    if (below === "") return { status: 308, headers: { Location: `${PAGE_MOUNT.slice(1)}/`, "Cache-Control": "no-cache" }, body: null };
     const files = await this.#read();
+    // Not redirected to the path with a slash: Next.js redirects that one back.
+    if (below === "") return sendFile(this.#pageAt(files, `${PAGE_MOUNT.slice(1)}/`), call);
     const asked = below.slice(1);
     const steps = asked.split("/");
     const file = asked === INDEX ? undefined : files.get(asked);
     if (file !== undefined) return sendFile(file, call);
     const isPage = asked === "" || PAGES.has(steps[0] ?? "");
     if (steps.length > MAX_STEPS || !(isPage || wantsPage(call))) throw new WireError("unknown_route", "the dashboard has no such file");
-    const page = sendFile(this.#pageAt(files, steps.length - 1), call);
+    const page = sendFile(this.#pageAt(files, "../".repeat(steps.length - 1) || "./"), call);
     return isPage || page.status !== 200 ? page : { ...page, status: 404 };
   }
 
-  #pageAt(files: Files, depth: number): PageFile {
-    const base = `<base href="${"../".repeat(depth) || "./"}" />`;
-    const made = this.#pages.get(depth) ?? madePage(textOf(files.get(INDEX)!).replace(BASE, base));
-    this.#pages.set(depth, made);
+  #pageAt(files: Files, base: string): PageFile {
+    const made = this.#pages.get(base) ?? madePage(textOf(files.get(INDEX)!).replace(BASE, `<base href="${base}" />`));
+    this.#pages.set(base, made);
     return made;
   }
 

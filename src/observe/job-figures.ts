@@ -25,7 +25,11 @@ export class JobFigures implements LeaseWatcher {
     labels: ["queue", "outcome"],
   });
   readonly #wait = new Histogram(
-    { name: "millrace_wait_seconds", help: "How long claimed jobs had waited since they were due.", labels: ["queue"] },
+    {
+      name: "millrace_wait_seconds",
+      help: "How long attempts that completed or failed had waited, from when the job was due until its handler was called.",
+      labels: ["queue"],
+    },
     JOB_SECONDS,
   );
   readonly #run = new Histogram(
@@ -41,7 +45,7 @@ export class JobFigures implements LeaseWatcher {
     TOTAL_SECONDS,
   );
   /** When claimed jobs were enqueued and started. Reports do not have this, but a worker gives back the same facts object. */
-  readonly #claimed = new WeakMap<SeenFacts, { readonly createdAt: number; readonly startedAt: number }>();
+  readonly #claimed = new WeakMap<SeenFacts, { readonly createdAt: number; readonly dueAt: number; readonly startedAt: number }>();
   readonly #contended = new Counter(
     {
       name: "millrace_store_contended_total",
@@ -69,24 +73,25 @@ export class JobFigures implements LeaseWatcher {
 
   claimed(claims: readonly SeenClaim[]): void {
     for (const { job, facts } of claims) {
-      if (job.startedAt !== null) this.#claimed.set(facts, { createdAt: job.createdAt, startedAt: job.startedAt });
-      const queue = this.#queues.labelOf(job.queue);
-      this.#claims.add(1, queue);
-      const waitedMs = (job.startedAt ?? 0) - (job.scheduledAt ?? job.createdAt);
-      this.#wait.observe(Math.max(0, waitedMs) / 1000, queue);
+      const { createdAt, scheduledAt, startedAt } = job;
+      if (startedAt !== null) this.#claimed.set(facts, { createdAt, dueAt: scheduledAt ?? createdAt, startedAt });
+      this.#claims.add(1, this.#queues.labelOf(job.queue));
     }
   }
 
   reported(reports: readonly SeenReport[], answers: readonly LeaseAnswer[]): void {
-    reports.forEach(({ outcome, facts }, index) => {
+    reports.forEach(({ outcome, facts, heldMs = 0 }, index) => {
       if (answers[index] !== "ok") return;
       const queue = facts === undefined ? UNKNOWN : this.#queues.labelOf(facts.queue);
       this.#attempts.add(1, queue, outcome.kind);
-      if ("runMs" in outcome) this.#run.observe(outcome.runMs / 1000, queue);
-      if (outcome.kind !== "completed" || facts === undefined) return;
-      const times = this.#claimed.get(facts);
-      // Both times are the store's, and the run time was measured by the worker: no two clocks are compared.
-      if (times !== undefined) this.#total.observe((times.startedAt - times.createdAt + outcome.runMs) / 1000, queue);
+      if (!("runMs" in outcome)) return;
+      this.#run.observe(outcome.runMs / 1000, queue);
+      const times = facts === undefined ? undefined : this.#claimed.get(facts);
+      if (times === undefined) return;
+      // The times are the store's, and the durations were measured by the worker: no two clocks are compared.
+      const startedAt = times.startedAt + heldMs;
+      this.#wait.observe(Math.max(0, startedAt - times.dueAt) / 1000, queue);
+      if (outcome.kind === "completed") this.#total.observe((startedAt - times.createdAt + outcome.runMs) / 1000, queue);
     });
   }
 

@@ -7,7 +7,7 @@ import { safeText } from "./safe-text.ts";
 
 const MAX_ERROR_LENGTH = 1000;
 
-/** A log line for each step of a job: started at `debug`, completed at `info`, failed with a retry at `warn`, failed for good at `error`. */
+/** A log line for each step of a job: claimed at `debug`, completed at `info`, failed with a retry at `warn`, failed for good at `error`. */
 export class JobLines implements LeaseWatcher {
   readonly #logger: Logger;
   /** The worker that claimed a job. Reports do not have it, but a worker gives back the same facts object. */
@@ -23,7 +23,7 @@ export class JobLines implements LeaseWatcher {
       if (job.workerId !== null) this.#workers.set(facts, job.workerId);
       if (!isWritten) continue;
       const { id, type, queue, workerId, attempt, retryCount } = job;
-      this.#logger.debug({ job_id: id, type, queue, worker_id: workerId, fence, attempt, retry_count: retryCount }, "job started");
+      this.#logger.debug({ job_id: id, type, queue, worker_id: workerId, fence, attempt, retry_count: retryCount }, "job claimed");
     }
   }
 

@@ -16,6 +16,7 @@ export interface SeenReport {
   readonly id: string;
   readonly fence: number;
   readonly outcome: Outcome;
+  readonly heldMs?: number | undefined;
   readonly facts?: SeenFacts | undefined;
 }
 
@@ -28,6 +29,9 @@ export type LeaseVerb = "settle" | "extend" | "note";
 export interface LeaseWatcher {
   claimed?(claims: readonly SeenClaim[]): void;
   reported?(reports: readonly SeenReport[], answers: readonly LeaseAnswer[]): void;
+  /** Called after each exchange that the store answered, and with the error of each that failed. */
+  exchanged?(): void;
+  failed?(error: unknown): void;
   /** Called with the number of writes that were refused as stale. */
   refused?(verb: LeaseVerb, count: number): void;
 }
@@ -39,8 +43,27 @@ export interface WatchableLeases {
   note(notes: never): Promise<LeaseAnswer[]>;
 }
 
-/** The same leases, watched. Errors of a watcher are ignored: the work is done, and counting must not undo it. */
+/** The same leases, watched. */
 export function watchLeases<Leases extends WatchableLeases>(leases: Leases, watchers: readonly LeaseWatcher[]): Leases {
+  const watched = watchedVerbs(leases, watchers);
+  return new Proxy(leases, {
+    get(target, name) {
+      if (Object.hasOwn(watched, name)) return watched[name as keyof WatchableLeases];
+      // Not watched: called on the original, which may be a class with private fields.
+      const verb: unknown = Reflect.get(target, name);
+      return typeof verb === "function" ? (verb.bind(target) as unknown) : verb;
+    },
+  });
+}
+
+/** Watches leases that workers already use. */
+export function watchFromNowOn(leases: WatchableLeases, watchers: readonly LeaseWatcher[]): void {
+  const unwatched = { exchange: leases.exchange.bind(leases), extend: leases.extend.bind(leases), note: leases.note.bind(leases) };
+  Object.assign(leases, watchedVerbs(unwatched, watchers));
+}
+
+/** Errors of a watcher are ignored: the work is done, and counting must not undo it. */
+function watchedVerbs(leases: WatchableLeases, watchers: readonly LeaseWatcher[]): WatchableLeases {
   const notify = (call: (watcher: LeaseWatcher) => void): void => {
     for (const watcher of watchers) {
       try {
@@ -54,9 +77,13 @@ export function watchLeases<Leases extends WatchableLeases>(leases: Leases, watc
     const count = answers.filter((answer) => answer === "stale").length;
     if (count > 0) notify((watcher) => watcher.refused?.(verb, count));
   };
-  const watched: WatchableLeases = {
+  return {
     exchange: async (reports, claim) => {
-      const answer = await leases.exchange(reports, claim);
+      const answer = await leases.exchange(reports, claim).catch((error: unknown) => {
+        notify((watcher) => watcher.failed?.(error));
+        throw error;
+      });
+      notify((watcher) => watcher.exchanged?.());
       if (reports.length > 0) {
         notify((watcher) => watcher.reported?.(reports, answer.results));
         notifyRefused("settle", answer.results);
@@ -75,12 +102,4 @@ export function watchLeases<Leases extends WatchableLeases>(leases: Leases, watc
       return answers;
     },
   };
-  return new Proxy(leases, {
-    get(target, name) {
-      if (Object.hasOwn(watched, name)) return watched[name as keyof WatchableLeases];
-      // Not watched: called on the original, which may be a class with private fields.
-      const verb: unknown = Reflect.get(target, name);
-      return typeof verb === "function" ? (verb.bind(target) as unknown) : verb;
-    },
-  });
 }

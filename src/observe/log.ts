@@ -1,11 +1,12 @@
 /**
- * THE LOG: one line of JSON for each fact that somebody should know. Facts about leases, requests and troubles arrive as values; here they get a
+ * THE LOG: one line for each fact that somebody should know, as JSON, or for people on a terminal. Facts about leases, requests and troubles arrive as values; here they get a
  * level and a message. Payloads, results and secrets are never logged.
  */
 import { hostname } from "node:os";
 import { preview } from "../core/errors.ts";
 import type { Trouble } from "../core/trouble.ts";
 import type { SeenRequest } from "./request-figures.ts";
+import { prettyLine } from "./pretty-log.ts";
 import { escapeJsonLine, safeText } from "./safe-text.ts";
 
 /** The levels, from the least important; `silent` logs nothing. */
@@ -24,7 +25,7 @@ export interface Logger {
 export interface LogOptions {
   /** The lowest level that is logged. Default `info`. */
   readonly level?: LogLevel | undefined;
-  /** Receives lines, each with its line break. Default: standard output, without waiting for it. */
+  /** Receives lines, each with its line break. Default: standard output, without waiting for it; a terminal gets lines for people. */
   readonly write?: ((line: string) => void) | undefined;
 }
 
@@ -41,8 +42,9 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** Opens our own log. Only this loads pino: with another logger it costs nothing. */
 export async function openLog({ level = "info", write }: LogOptions = {}): Promise<Log> {
   const { default: pino } = await import("pino");
+  const isTerminal = process.stdout.isTTY;
   const output = write === undefined ? pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES }) : null;
-  const put = write ?? ((line: string): void => void output?.write(line));
+  const put = write ?? ((line: string): void => void output?.write(isTerminal ? prettyLine(line, mayColour()) : line));
   const options = {
     level,
     base: { pid: process.pid, hostname: hostname() },
@@ -51,6 +53,10 @@ export async function openLog({ level = "info", write }: LogOptions = {}): Promi
   };
   const logger = pino(options, { write: (line: string) => put(escapeJsonLine(line)) });
   return { logger, flush: () => output?.flushSync() };
+}
+
+function mayColour(): boolean {
+  return (process.env["NO_COLOR"] ?? "") === "" && process.env["TERM"] !== "dumb";
 }
 
 const MAX_NAME_LENGTH = 100;

@@ -16,6 +16,8 @@ export interface MetricsOptions {
   /** Reads the store: a client. */
   readonly source: FiguresSource;
   readonly version?: string | undefined;
+  /** Whether this process is a server, which counts requests. Default true. */
+  readonly answersRequests?: boolean | undefined;
   /** Whether this process can work. */
   readonly isReady?: (() => boolean | Promise<boolean>) | undefined;
   /** How many queues have their name as a label. Default 100. */
@@ -81,7 +83,7 @@ export class Metrics {
       ...(isReady === null ? [] : [readyFamily(isReady)]),
       ...storeFamilies(reading, this.#labels),
       ...this.#jobs.families(),
-      ...this.#requests.families(),
+      ...(this.#options.answersRequests === false ? [] : this.#requests.families()),
       ...this.#process.families(),
     ];
   }

@@ -159,6 +159,17 @@ export function readTyped(stored: number, perType: number): { readonly type: num
   return { type: Math.floor(-stored / COUNTERS_PER_TYPE), metric: -stored % COUNTERS_PER_TYPE };
 }
 
+/** The stored numbers of one type: of its counters, and of its buckets. */
+export function numbersOfType(
+  type: number,
+  perType: number,
+): { readonly counters: readonly [number, number]; readonly buckets: readonly [number, number] } {
+  return {
+    counters: [-(type * COUNTERS_PER_TYPE + COUNTERS_PER_TYPE - 1), -type * COUNTERS_PER_TYPE],
+    buckets: [type * perType, (type + 1) * perType - 1],
+  };
+}
+
 export type CounterCell = readonly [queue: string, type: string | null, at: number, metric: number, amount: number];
 
 /** Makes one row of each queue, type and period. Cells of one period mostly come together. */

@@ -1,6 +1,7 @@
 import { MillraceError } from "../core/errors.ts";
 import type { StoreReport } from "../core/store-report.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import type { OwnConnection } from "./own-connection.ts";
 import type { Store } from "./store.ts";
 
 export interface StoreOptions {
@@ -13,6 +14,8 @@ export interface StoreOptions {
   readonly impatient?: boolean;
   /** Gets messages about the store that a person should see. Default: a line on the console. */
   readonly onWarning?: ((message: string) => void) | undefined;
+  /** Called once if the opening has to wait for a server that cannot be reached. Default: a line on the console. */
+  readonly onWaiting?: ((message: string) => void) | undefined;
   /** Called each time a call must be repeated because somebody else held a lock. */
   readonly onContended?: OnContended | undefined;
 }
@@ -20,33 +23,45 @@ export interface StoreOptions {
 /** Why a call has to be made again: another process held the row, or the file. */
 export type OnContended = (reason: "lock") => void;
 
-/** Opens the store of a URL. An engine is loaded only when it is asked for. */
-export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
+/** Opens the store of a URL, or of a connection of the application. An engine is loaded only when it is asked for. */
+export async function openStore(place: string | OwnConnection, options: StoreOptions = {}): Promise<Store> {
   const {
     clock = systemClock,
     deadlineMs = 10_000,
     poolSize,
     impatient = false,
     onWarning = (message) => console.warn(`millrace: ${message}`),
+    onWaiting = onWarning,
   } = options;
   const settings = { clock, deadlineMs };
   const onLocked = options.onContended === undefined ? undefined : () => options.onContended?.("lock");
-  switch (engineOf(url)) {
+  switch (engineOf(place)) {
     case "memory": {
       const { openMemoryStore } = await import("./memory/memory-store.ts");
       return openMemoryStore(settings);
     }
     case "sqlite": {
       const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
-      return openSqliteStore(url, { ...settings, onLocked });
+      return openSqliteStore(place as string | Extract<OwnConnection, { sqlite: unknown }>, { ...settings, onLocked });
     }
     case "postgres": {
       const { openPostgresStore } = await import("./postgres/postgres-store.ts");
-      return openPostgresStore(url, { ...settings, poolSize, impatient, onLocked });
+      return openPostgresStore(place as string | Extract<OwnConnection, { pg: unknown }>, {
+        ...settings,
+        poolSize,
+        impatient,
+        onWaiting,
+        onLocked,
+      });
     }
     case "redis": {
       const { openRedisStore } = await import("./redis/redis-store.ts");
-      return openRedisStore(url, { ...settings, impatient, onWarning });
+      return openRedisStore(place as string | Extract<OwnConnection, { redis: unknown }>, {
+        ...settings,
+        impatient,
+        onWarning,
+        onWaiting,
+      });
     }
   }
 }
@@ -93,11 +108,14 @@ const ENGINES = {
   postgresql: "postgres",
   redis: "redis",
   rediss: "redis",
+  "redis+sentinel": "redis",
+  "rediss+sentinel": "redis",
 } as const;
 
-/** The engine of a URL, by its scheme. */
-function engineOf(url: string): (typeof ENGINES)[keyof typeof ENGINES] {
-  const scheme = /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase();
+/** The engine of a URL, by its scheme, or of a given connection, by its name. */
+function engineOf(url: string | OwnConnection): (typeof ENGINES)[keyof typeof ENGINES] {
+  if (typeof url !== "string") return "pg" in url ? "postgres" : "redis" in url ? "redis" : "sqlite";
+  const scheme = /^([a-z+]+):/i.exec(url)?.[1]?.toLowerCase();
   if (scheme !== undefined && Object.hasOwn(ENGINES, scheme)) return ENGINES[scheme as keyof typeof ENGINES];
   const message = `url must begin with memory:, sqlite:, postgres:, redis: or rediss:; got "${scheme ?? url.slice(0, 20)}"`;
   throw new MillraceError("invalid_input", message, { field: "url" });

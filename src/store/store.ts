@@ -100,7 +100,7 @@ export interface Store extends Feed, Shared {
    * must not wait for it, and finds the lease again if it stays.
    * Sends the hint `due`, with the time until then, for a job that waits for its time again, `work` for one that was given back, and
    * `lease` if it adds a loss. An attempt that ends without ending the job goes into the history. Its run time is `runMs`, or else now −
-   * startedAt.
+   * startedAt. With `heldMs`, startedAt first moves on by that time, to now at the latest: the handler started so long after the claim.
    *
    * A claim takes from one queue after the other, and each take is atomic: pending jobs of its types, from its first queue in rank order
    * (ties by sequence), then from the next, until `limit`. Paused queues give nothing. Each job taken becomes running: fence + 1, attempt +
@@ -170,6 +170,9 @@ export interface Store extends Feed, Shared {
    */
   errorGroups(query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }>;
 
+  /** How many of the jobs that `errorGroups` looks at are in each group. Returns every group, and reads no errors to name them. */
+  errorCounts(query: Omit<GroupQuery, "limit">): Promise<ReadonlyMap<string, number>>;
+
   /**
    * Dead or failed jobs by the value of one facet, most jobs first (ties by value), `limit` values at most; `without` have no such facet.
    * Looks at the jobs that `errorGroups` looks at. `isCapped`: there were more jobs than that, or more values, and each count means at
@@ -223,8 +226,8 @@ export interface Store extends Feed, Shared {
    * counted either in its minute or in its hour. What a caller's transaction commits even later stays in its minute. Then drops up to
    * `limit` of each: expired keys, former workers after FORMER_WORKERS_MS or beyond the last MAX_FORMER_WORKERS, minutes and hours of
    * counters past their retention (no minute before its histogram was moved), news that everyone had time to read, allowances that are
-   * unused, expired marks, schemas and mutes, mutes beyond the latest MAX_MUTES, and entries of the audit that are older than AUDIT_KEPT_MS
-   * or beyond the newest MAX_AUDIT_ENTRIES.
+   * unused, expired marks, schemas and mutes, schemas beyond the latest MAX_KEPT_SCHEMAS, mutes beyond the latest MAX_MUTES, and entries of
+   * the audit that are older than AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
@@ -259,7 +262,9 @@ export interface Store extends Feed, Shared {
   /**
    * Counters and histograms: all time, by hour, or by minute, for the periods that begin in [from, to). Never scans jobs. Each row is one
    * queue in one period; with `byType`, one type of it, and one row without a type for what is not kept by type. These rows add up to the
-   * row of the queue. One type can be asked for alone.
+   * row of the queue. One type can be asked for alone. `hour-times` are the histograms of hours: each run is in them once, whether `sweep`
+   * has moved its minute or not. (On Redis, a read during a sweep may miss the minutes that are just being moved.) Beside the minutes that
+   * are not moved yet, a month of a queue costs a row for each hour, however many types the queue has.
    */
   counters(query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }>;
 
@@ -289,7 +294,10 @@ export interface Store extends Feed, Shared {
 
   // ── Others ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The verbs that can run inside the caller's own transaction, or null if the engine has none. Throws `invalid_transaction`. */
+  /**
+   * The verbs that can run inside the caller's own transaction, or null if the engine has none. Throws `invalid_transaction`. If the store works
+   * on the very connection of that transaction (SQLite), calls that write wait until it ends, and calls that read see what it has written.
+   */
   within(tx: unknown): TransactionVerbs | null;
 
   /**
@@ -332,7 +340,7 @@ interface Shared {
    */
   putSchemas(schemas: readonly SchemaText[], ttlMs: number): Promise<void>;
 
-  /** The texts with these digests, or null for each that is not kept. Sees every one whose call was answered before. */
+  /** The texts with these digests, or null for each that is not kept. Sees every one whose call was answered before, until `sweep` drops it. */
   readSchemas(digests: readonly string[]): Promise<(string | null)[]>;
 
   /** Mutes an error group for `ttlMs`, or until it is unmuted (null). Replaces an earlier mute of that group. */
@@ -403,6 +411,8 @@ export interface Settlement extends Lease {
   readonly transition: Transition;
   /** Apply only if the lease has run out: its holder may have renewed it meanwhile. */
   readonly ifExpired: boolean;
+  /** How long the worker held the job before its handler started. Default 0. */
+  readonly heldMs?: number | undefined;
   /**
    * A job to insert in the same commit if the answer is `ok`. A known id is ignored, so a repeat inserts no second one. Its queue is a
    * delivery queue (see core/delivery.ts): without capacity, and in the partition of the settled job's queue.
@@ -517,15 +527,14 @@ export interface CounterQuery {
   readonly queue?: string | undefined;
   /** One row for each type, or only the rows of this type. Absent: rows of whole queues. */
   readonly byType?: true | { readonly type: string } | undefined;
+  /** Minutes without their histograms, which are most of what they have. */
+  readonly countsOnly?: true | undefined;
   /** Start of the first period, and end of the last; ignored for "all". */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
 
-/**
- * One queue, or one of its types, in one period. Minutes have histograms until `sweep` moves them to their hour, where only the step
- * `hour-times` returns them.
- */
+/** One queue, or one of its types, in one period. Minutes have histograms until `sweep` moves them; hours only in the step `hour-times`. */
 export interface CounterRow {
   readonly queue: string;
   /** Null: what is not kept by type; without `byType`, the whole queue. */

@@ -5,7 +5,7 @@ import { readListQuery } from "../client/filter.ts";
 import { readOptions } from "../client/refusals.ts";
 import { invalid, preview } from "../core/errors.ts";
 import type { Job, NewJob, PriorityLevel } from "../core/job.ts";
-import { readType } from "../core/job-options.ts";
+import { readType } from "../core/read-fields.ts";
 import type { Store } from "../store/store.ts";
 
 /** Selects enqueued jobs. If the payload is an object, only the properties given here have to be equal, at any depth. */

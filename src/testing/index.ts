@@ -3,4 +3,5 @@ export { createTestClient } from "./test-client.ts";
 export type { TestClient, TestClientOptions } from "./test-client.ts";
 export type { DrainSummary } from "./drain.ts";
 export type { EnqueuedFilter } from "./enqueued.ts";
+export type { TestTransaction } from "./transactions.ts";
 export { VirtualClock } from "./virtual-clock.ts";

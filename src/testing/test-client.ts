@@ -1,21 +1,27 @@
 import { A_TIME } from "../core/time-words.ts";
-import type { Client, Handlers } from "../client/client.ts";
+import type { Client, Handlers, JobList, JobsByName, JobsOf, WaitOptions } from "../client/client.ts";
 import { readOptions } from "../client/refusals.ts";
+import { readJobs, withJobs } from "../client/registered-jobs.ts";
 import { clientOver } from "../client-over.ts";
 import { checkClientOptions, type ClientOptions } from "../core/client-options.ts";
 import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
+import { orByDefinition } from "../core/job-definition.ts";
 import type { Job } from "../core/job.ts";
+import { refuseOldNode } from "../core/node-version.ts";
 import { readTime } from "../core/read-fields.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { drain, type DrainSummary } from "./drain.ts";
 import { type EnqueuedFilter, EnqueuedJobs } from "./enqueued.ts";
+import { type TestTransaction, TestTransactions } from "./transactions.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 /** Options of createTestClient. */
-export interface TestClientOptions extends Omit<ClientOptions, "poolSize" | "upkeep"> {
+export interface TestClientOptions<Jobs extends JobList = JobList> extends Omit<ClientOptions, "poolSize" | "upkeep"> {
+  /** The jobs of your application, as for `connect`. */
+  readonly jobs?: Jobs | undefined;
   /** The initial time of the clock. Default: 1 January 2030, 00:00 UTC. */
   readonly startAt?: Date | string | number | undefined;
   /** Returns a number in [0, 1) that spreads retries. Default: always 0.5, so that retry delays are exactly base × 2^(n−1). */
@@ -23,7 +29,7 @@ export interface TestClientOptions extends Omit<ClientOptions, "poolSize" | "upk
 }
 
 /** A client in memory, with a clock that the test controls. */
-export interface TestClient extends Client {
+export interface TestClient<Jobs extends JobsByName = JobsByName> extends Client<Jobs> {
   readonly clock: VirtualClock;
   /** Runs all jobs that are due, and those they enqueue, with these handlers or those of started workers. Time does not pass. */
   drain(handlers?: Handlers): Promise<DrainSummary>;
@@ -33,6 +39,11 @@ export interface TestClient extends Client {
   assertEnqueued(filter: EnqueuedFilter): Job;
   /** Throws an AssertionError if there is such a job; without a filter, if there is any job. */
   assertNotEnqueued(filter?: EnqueuedFilter): void;
+  /**
+   * Runs a function that opens, commits or rolls back a transaction of your application. What it enqueues or completes with a `tx`, whichever,
+   * is done when it returns, and dropped when it throws.
+   */
+  transaction<Answer>(work: (tx: TestTransaction) => Answer | Promise<Answer>): Promise<Answer>;
   /** As usual, but without a timeout unless you give one, which then passes by the clock. A worker or `drain` must run the job. */
   wait: Client["wait"];
 }
@@ -45,9 +56,13 @@ const LOOK_MS = 2;
 const RESTS_MS = { promote: DAY_MS, reclaim: DAY_MS, recur: DAY_MS, prune: HOUR_MS, rerank: DAY_MS };
 
 /** Makes a client for tests: it behaves as in production, but in memory, and time passes only when the test says so. */
-export async function createTestClient(options: TestClientOptions = {}): Promise<TestClient> {
-  checkClientOptions(options, "the options of createTestClient", ["startAt", "random"]);
-  const { startAt: given = START_AT, random = () => 0.5, ...clientOptions } = options;
+export async function createTestClient<const Jobs extends JobList = JobList>(
+  options: TestClientOptions<Jobs> = {},
+): Promise<TestClient<JobsOf<Jobs>>> {
+  refuseOldNode(process.versions.node);
+  checkClientOptions(options, "the options of createTestClient", ["jobs", "startAt", "random"]);
+  const { jobs, startAt: given = START_AT, random = () => 0.5, ...clientOptions } = options;
+  const definitions = readJobs(jobs);
   if (typeof random !== "function") throw invalid("random", "a function", random);
   const startAt = readTime(given);
   if (startAt === undefined) throw invalid("startAt", A_TIME, given);
@@ -56,7 +71,8 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
   const store = await openStore("memory:", { clock });
   countCalls(store, activity);
   const enqueued = new EnqueuedJobs(store, () => clock.now());
-  const client = clientOver(store, {
+  const transactions = new TestTransactions(store, () => clock.now());
+  const plain = clientOver(store, {
     ...clientOptions,
     clock,
     random,
@@ -66,6 +82,7 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
     restsMs: RESTS_MS,
     pollMs: HOUR_MS,
   });
+  const client = withJobs(plain, definitions);
   const closeClient = client.close.bind(client);
   const close: Client["close"] = (closeOptions) => closeWhileAdvancing(() => closeClient(closeOptions), clock);
   const wait = client.wait.bind(client);
@@ -75,10 +92,11 @@ export async function createTestClient(options: TestClientOptions = {}): Promise
     enqueued: (filter?: EnqueuedFilter) => enqueued.list(filter),
     assertEnqueued: (filter: EnqueuedFilter) => enqueued.assert(filter),
     assertNotEnqueued: (filter?: EnqueuedFilter) => enqueued.assertNone(filter),
-    wait: ((id, waitOptions) => waitPatiently(wait, id, waitOptions)) as Client["wait"],
+    transaction: <Answer>(work: (tx: TestTransaction) => Answer | Promise<Answer>) => transactions.run(work),
+    wait: orByDefinition((id, waitOptions) => waitPatiently(wait, id, waitOptions as WaitOptions)),
     close,
     [Symbol.asyncDispose]: () => close(),
-  });
+  }) as unknown as TestClient<JobsOf<Jobs>>;
 }
 
 /** Every call of the store counts as activity: the clock waits until there is none. */
@@ -94,7 +112,7 @@ function countCalls(store: Store, activity: { calls: number }): void {
 }
 
 /** Without a timeout it polls in real time: the job may be days away, and polling by the clock would make `advance("30d")` slow. */
-async function waitPatiently(wait: Client["wait"], id: string, options: Parameters<Client["wait"]>[1]): Promise<Job> {
+async function waitPatiently(wait: Client["wait"], id: string, options: WaitOptions | undefined): Promise<Job> {
   const { timeout } = readOptions(options, "the options of wait", ["timeout", "signal"]);
   if (timeout !== undefined) return wait(id, options);
   for (;;) {

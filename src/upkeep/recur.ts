@@ -1,5 +1,5 @@
+import { type Declared, declaredByQueue, NOTHING_DECLARED } from "../core/declared.ts";
 import type { Event } from "../core/event.ts";
-import { fieldsByQueue, withFacets } from "../core/facets.ts";
 import { isTerminal, levelOf } from "../core/job.ts";
 import { partitionOf } from "../core/partition.ts";
 import { dueTick } from "../core/schedule.ts";
@@ -54,12 +54,10 @@ async function takeTicks(
   createId: (tenBits: number) => string,
 ): Promise<number> {
   const unfinished = await unfinishedJobs(store, schedules);
-  const plans = schedules.flatMap((schedule) => planOf(schedule, now, unfinished, createId) ?? []);
+  const declared = declaredByQueue(await store.queues());
+  const plans = schedules.flatMap((schedule) => planOf(schedule, now, unfinished, createId, declared) ?? []);
   if (plans.length === 0) return 0;
-  const fields = fieldsByQueue(await store.queues());
-  const answers = await store.tick(
-    plans.map(({ tick }) => ({ ...tick, job: tick.job && withFacets(tick.job, fields.get(tick.job.queue) ?? []) })),
-  );
+  const answers = await store.tick(plans.map(({ tick }) => tick));
   if (announce.wanted()) announce.publish(plans.flatMap((plan, index) => eventsOf(plan, schedules, answers[index]!, now)));
   return answers.filter((answer) => answer !== "stale").length;
 }
@@ -77,6 +75,7 @@ function planOf(
   now: number,
   unfinished: ReadonlySet<string>,
   createId: (tenBits: number) => string,
+  declared: ReadonlyMap<string, Declared>,
 ): Plan | null {
   const { name, version, job, lastTick, lastJobId } = schedule;
   const due = dueTick(schedule, now, LATE_MS);
@@ -85,7 +84,8 @@ function planOf(
   const tick = due.tick ?? Math.max(schedule.nextTick ?? now, (lastTick ?? -1) + 1);
   const overlaps = schedule.overlap === "skip" && lastJobId !== null && unfinished.has(lastJobId);
   const skipped = due.tick === null ? "missed" : overlaps ? "overlap" : null;
-  const made = skipped === null ? jobOfSchedule(job, createId(partitionOf(job.queue))) : null;
+  const about = declared.get(job.queue) ?? NOTHING_DECLARED;
+  const made = skipped === null ? jobOfSchedule(job, createId(partitionOf(job.queue)), about) : null;
   return { tick: { name, version, tick, nextTick: due.next, job: made }, skipped };
 }
 

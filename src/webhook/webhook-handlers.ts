@@ -25,7 +25,7 @@ export interface WebhookOptions {
 /** The handlers of deliveries and of `http:request`, for `client.work`. Throws `invalid_input` if a secret or a range is invalid. */
 export function webhookHandlers(options: WebhookOptions): Record<typeof WEBHOOK_TYPE | typeof HTTP_REQUEST_TYPE, Handler> {
   const { client, secrets = [], allow, ca, resolve, now = Date.now, random = Math.random } = options;
-  const keys = secrets.length === 0 ? [] : readSecrets(secrets, "secrets");
+  const keys = secrets.length === 0 ? [] : readSecrets(secrets, "webhookSecret");
   const sender = { guard: new Guard({ allow, resolve }), ca };
   return {
     [WEBHOOK_TYPE]: deliveryHandler({ client, sender, keys, now, random }),

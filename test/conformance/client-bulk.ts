@@ -310,7 +310,7 @@ async function run(client: Client, request: BulkRequest): Promise<BulkOperation>
 async function createdAfter(client: Client, { createdAt }: BulkOperation, job: JobInput): Promise<string[]> {
   for (;;) {
     const [made] = await client.enqueueMany([{ ...job, type: "clock" }]);
-    if (made!.ok && made!.job.createdAt > createdAt) break;
+    if (made.ok && made.job.createdAt > createdAt) break;
   }
   const results = await client.enqueueMany([job]);
   return results.flatMap((result) => (result.ok ? [result.job.id] : []));

@@ -39,6 +39,17 @@ export function facetSuite(promises: Promises): void {
       expect((await client.get(globex.id))?.status).toBe("pending");
     });
 
+    promises("are found by their whole value, as a string, a number or with quotes in it", async (client) => {
+      const values = ["c3", "c30", "C3", 3, "3", true, "true", 'say "c3" now', "é c3", "-"];
+      const jobs = await Promise.all(values.map((customer) => client.enqueue("mail", { customer })));
+      const idOf = (index: number): string => jobs[index]!.id;
+      const ids = idsOf(client);
+      expect(await ids({ where: { customer: "c3" } })).toEqual([idOf(0)]);
+      expect(await ids({ where: { customer: 3 } })).toEqual([idOf(3), idOf(4)].sort());
+      expect(await ids({ where: { customer: "true" } })).toEqual([idOf(5), idOf(6)].sort());
+      for (const index of [1, 2, 7, 8, 9]) expect(await ids({ where: { customer: values[index]! } })).toEqual([idOf(index)]);
+    });
+
     promises("of a queue with facets are taken out at enqueue, found by where, and count its failures", async (client, { direct }) => {
       await client.configure("mail", { facets: ["customer", "order.region"] });
       const [info] = await client.queues();

@@ -109,6 +109,8 @@ export function inputSuite(promises: Promises): void {
         [() => client.configure("q", { retention: { keepAtLeast: "x" as never } }), "retention.keepAtLeast"],
         [() => client.configure("q", { colour: 1 } as never), "colour"],
         [() => client.configure("q", { retention: { colour: 1 } as never }), "retention.colour"],
+        [() => client.configure("q", { defaults: { colour: 1 } as never }), "defaults.colour"],
+        [() => client.configure("q", { defaults: { retryDelay: "6m" } }), "defaults.retryDelay"],
         [() => client.schedules.preview({ every: "1h" }, 101), "count"],
       ];
       for (const [call, field] of cases) await expect(call()).rejects.toMatchObject({ code: "invalid_input", field });

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import * as z from "zod";
 import { defineJob } from "../../src/client/define-job.ts";
+import { readJobs, withJobs } from "../../src/client/registered-jobs.ts";
 import type { Promises } from "./client.ts";
 
 const MISSING_ID = "0190d2f0-7b1a-7abc-8def-0123456789ab";
@@ -169,7 +170,79 @@ export function jobSuite(promises: Promises): void {
     });
   });
 
+  describe("registered jobs", () => {
+    const mail = defineJob({ type: "mail", input: z.object({ to: z.email() }), queue: "post", maxRetries: 7 });
+    const plain = defineJob({ type: "plain" });
+
+    promises("give their names the schema and options of their definitions", async (bare) => {
+      const client = withJobs(bare, readJobs([mail, plain]));
+      expect(await client.enqueue("mail", { to: "a@example.com" }, { priority: 3 })).toMatchObject({
+        queue: "post",
+        maxRetries: 7,
+        priority: 3,
+      });
+      await expect(client.enqueue("mail", { to: "nobody" })).rejects.toMatchObject({ code: "invalid_input", field: "payload.to" });
+      expect(
+        await client.schedules.upsert({ name: "daily", every: "1d", type: "mail", payload: { to: "a@example.com" }, maxRetries: 2 }),
+      ).toMatchObject({ type: "mail", queue: "post", maxRetries: 2 });
+      await expect(client.schedules.create({ name: "other", every: "1d", type: "mail", payload: {} })).rejects.toMatchObject({
+        code: "invalid_input",
+        field: "payload.to",
+      });
+      expect((await client.schedules.list()).map(({ name }) => name)).toEqual(["daily"]);
+    });
+
+    promises("are the only names, and an unknown one is its item's error alone", async (bare) => {
+      const client = withJobs(bare, readJobs([mail, plain]));
+      await expect(client.enqueue("mial")).rejects.toMatchObject({
+        code: "unknown_type",
+        field: "type",
+        message: 'type "mial" is not one of the jobs of this client: did you mean "mail"?',
+      });
+      await expect(client.schedules.upsert({ name: "s", every: "1d", type: "other" })).rejects.toMatchObject({
+        code: "unknown_type",
+        message: 'type "other" is not one of the jobs of this client: add its definition to `jobs` of connect',
+      });
+      const results = await client.enqueueMany([
+        { type: "mail", payload: { to: "a@example.com" } },
+        { type: "mial" },
+        { type: "mail", payload: { to: "nobody" } },
+        { type: "http:request", payload: { url: "https://example.com" } },
+        { type: defineJob({ type: "not-listed" }) },
+        null as never,
+      ]);
+      expect(results.map((result) => (result.ok ? result.job.queue : result.error.code))).toEqual([
+        "post",
+        "unknown_type",
+        "invalid_input",
+        "default",
+        "default",
+        "invalid_input",
+      ]);
+    });
+  });
+
   describe("looking", () => {
+    promises("takes the definition of a job before its id, and refuses a job of another type", async (client) => {
+      const mail = defineJob({ type: "mail", input: z.object({ to: z.string() }) });
+      const { id } = await client.enqueue(mail, { to: "ann" });
+      expect((await client.get(mail, id))?.payload.to).toBe("ann");
+      expect(await client.get(mail, MISSING_ID)).toBeNull();
+      await expect(client.wait(mail, id, { timeout: 0 })).rejects.toMatchObject({ code: "wait_timeout", jobId: id });
+      await client.cancel(id);
+      expect(await client.wait(mail, id)).toMatchObject({ id, status: "cancelled" });
+      const other = defineJob({ type: "other" });
+      for (const find of [() => client.get(other, id), () => client.wait(other, id)]) {
+        await expect(find()).rejects.toMatchObject({
+          code: "invalid_input",
+          field: "id",
+          jobId: id,
+          message: `job ${id} is of type mail, not other`,
+        });
+      }
+      await expect(client.get({} as never, id)).rejects.toMatchObject({ code: "invalid_input", field: "type" });
+    });
+
     promises("finds nothing where nothing is", async (client) => {
       expect(await client.get(MISSING_ID)).toBeNull();
       expect(await client.attempts(MISSING_ID)).toEqual([]);

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import type { Client } from "../../src/client/client.ts";
+import { defineJob } from "../../src/client/define-job.ts";
 import type { Event } from "../../src/core/event.ts";
 import { JsonText, jsonOf, payloadOf } from "../../src/core/json-text.ts";
 import { until } from "../faults/until.ts";
@@ -215,6 +216,46 @@ export function manageSuite(promises: Promises): void {
       });
       await client.configure("mail", { capacity: null, headStart: null });
       expect(await client.enqueue("t", null, { queue: "mail" })).toMatchObject({ created: true });
+    });
+
+    promises("have defaults for their jobs, after the call and the definition, before the client", async (client) => {
+      await client.configure("mail", { defaults: { maxRetries: 0, timeout: "2m", backoff: "fixed" } });
+      const defined = defineJob({ type: "t", queue: "mail", timeout: "3m" });
+      const own = defineJob({ type: "t", queue: "mail", backoff: () => 5 });
+      const options = { queue: "mail" };
+      expect(await client.enqueue("t", null, options)).toMatchObject({
+        maxRetries: 0,
+        maxLost: 0,
+        timeout: 120_000,
+        retryDelay: 1000,
+        backoff: "fixed",
+      });
+      // Its own function decides.
+      expect(await client.enqueue(own, null)).toMatchObject({ maxRetries: 0, backoff: "exponential" });
+      expect(await client.enqueue("t", null, { ...options, maxRetries: 2 })).toMatchObject({ maxRetries: 2, maxLost: 3, timeout: 120_000 });
+      expect(await client.enqueue(defined, null)).toMatchObject({ maxRetries: 0, timeout: 180_000 });
+      expect(await client.enqueue(defined, null, { timeout: 5 })).toMatchObject({ timeout: 5 });
+      expect(await client.enqueue("t", null)).toMatchObject({ queue: "default", maxRetries: 3, timeout: 30_000 });
+      const [item] = await client.enqueueMany([{ type: "t", queue: "mail" }]);
+      expect(item).toMatchObject({ ok: true, job: { maxRetries: 0, timeout: 120_000 } });
+
+      const schedule = { name: "daily", type: "t", queue: "mail", every: "1d", timeout: 7 } as const;
+      expect(await client.schedules.upsert(schedule)).toMatchObject({ maxRetries: 0, timeout: 7 });
+      expect(await client.schedules.run("daily")).toMatchObject({ maxRetries: 0, maxLost: 0, timeout: 7, backoff: "fixed" });
+      // An object replaces the one before.
+      await client.configure("mail", { defaults: { maxLost: 9, retryDelay: "5s", timeout: null } });
+      const defaults = { maxRetries: null, maxLost: 9, retryDelay: 5000, backoff: null, timeout: null };
+      expect(await client.queue("mail")).toMatchObject({ defaults });
+      const after = { maxRetries: 3, maxLost: 9, retryDelay: 5000 };
+      expect(await client.schedules.get("daily")).toMatchObject({
+        ...after,
+        timeout: 7,
+        unset: ["maxRetries", "maxLost", "retryDelay", "backoff"],
+      });
+      expect(await client.schedules.run("daily")).toMatchObject({ ...after, timeout: 7 });
+      expect(await client.enqueue("t", null, options)).toMatchObject({ ...after, timeout: 30_000 });
+      await client.configure("mail", { defaults: null });
+      expect(await client.enqueue("t", null, options)).toMatchObject({ maxRetries: 3, maxLost: 3, retryDelay: 1000 });
     });
 
     promises("are told one by one with the types that wait in them, the longest waiting first", async (client) => {

@@ -1,4 +1,6 @@
 import { describe, expect } from "vitest";
+import * as z from "zod";
+import { defineJob } from "../../src/client/define-job.ts";
 import type { Promises } from "./client.ts";
 
 /** Schedules. */
@@ -50,6 +52,42 @@ export function scheduleSuite(promises: Promises): void {
       expect(await client.schedules.remove("nightly")).toBe(true);
       expect(await client.schedules.remove("nightly")).toBe(false);
       expect(await client.schedules.get("nightly")).toBeNull();
+    });
+
+    promises("take a definition, with its options and schema", async (client) => {
+      const report = defineJob({
+        type: "report",
+        input: z.object({ day: z.coerce.date() }),
+        queue: "reports",
+        timeout: "5m",
+        maxRetries: 7,
+        tags: ["nightly"],
+        delay: "1h",
+        idempotencyKey: "once",
+      });
+      const nightly = { name: "nightly", cron: "30 2 * * *", job: report } as const;
+      const made = await client.schedules.create({ ...nightly, payload: { day: new Date(0) }, maxRetries: 2, queue: undefined });
+      expect(made).toMatchObject({
+        type: "report",
+        queue: "reports",
+        timeout: 300_000,
+        maxRetries: 2,
+        tags: ["nightly"],
+        payload: { day: "1970-01-01T00:00:00.000Z" },
+      });
+      // At its ticks, one job for each: a delay or a key of the definition does not count.
+      expect(await client.schedules.run("nightly")).toMatchObject({ status: "pending", queue: "reports", idempotencyKey: null });
+      await expect(client.schedules.upsert({ ...nightly, payload: { day: "no day" } })).rejects.toMatchObject({
+        code: "invalid_input",
+        field: "payload.day",
+      });
+      expect(await client.schedules.get("nightly")).toMatchObject({ maxRetries: 2 });
+      for (const wrong of [{ job: report, type: "report" }, { job: "report" }, { job: null }]) {
+        await expect(client.schedules.upsert({ name: "s", every: "1d", ...wrong } as never)).rejects.toMatchObject({
+          code: "invalid_input",
+          field: "job",
+        });
+      }
     });
 
     promises("are made only if no other has the name", async (client) => {

@@ -56,24 +56,41 @@ export function workSuite(promises: Promises, source: ClientSource): void {
         ]);
     });
 
-    promises("retries what fails, and gives it up in the end", async (client) => {
-      client.work({
-        flaky: async (_: unknown, { job }) => {
-          if (job.attempt < 3) throw new TypeError(`attempt ${job.attempt}`);
-          return "at last";
-        },
-        doomed: async () => {
-          throw new Error("never");
-        },
-        hopeless: async () => {
-          throw new Discard("pointless");
-        },
-        later: async (_: unknown, { job }) => {
-          if (job.retryCount === 0) throw new RetryAfter(10);
-          return "later";
-        },
+    promises("stores the output of the result's schema, and fails an attempt whose result does not fit", async (client) => {
+      const output = z.object({ pages: z.array(z.object({ size: z.number() })), note: z.string().default("none") });
+      const report = defineJob({ type: "report", output, retryDelay: 0, maxRetries: 3 });
+      client.work([
+        report.handle((_, { job }) => ({ pages: [{ size: job.attempt === 1 ? ("A4" as never) : job.attempt }], hidden: true })),
+      ]);
+      const { id } = await client.enqueue(report);
+      expect((await client.wait(report, id)).result).toEqual({ pages: [{ size: 2 }], note: "none" });
+      expect((await client.attempts(id))[0]?.error).toMatchObject({
+        name: "InvalidResult",
+        message: expect.stringMatching(/^the result does not match the schema of its type: result\.pages\[0\]\.size: .*number/) as string,
       });
-      const flaky = await client.enqueue("flaky", null, { retryDelay: 1 });
+    });
+
+    promises("retries what fails, and gives it up in the end", async (client) => {
+      client.work(
+        {
+          flaky: async (_: unknown, { job }) => {
+            if (job.attempt < 3) throw new TypeError(`attempt ${job.attempt}`);
+            return "at last";
+          },
+          doomed: async () => {
+            throw new Error("never");
+          },
+          hopeless: async () => {
+            throw new Discard("pointless");
+          },
+          later: async (_: unknown, { job }) => {
+            if (job.retryCount === 0) throw new RetryAfter(10);
+            return "later";
+          },
+        },
+        { backoffs: { quickly: (retry, error, job) => (error instanceof TypeError && job.type === "flaky" ? retry : "1h") } },
+      );
+      const flaky = await client.enqueue("flaky", null, { retryDelay: "5m", backoff: "quickly" });
       const doomed = await client.enqueue("doomed", null, { retryDelay: 1, maxRetries: 1 });
       const hopeless = await client.enqueue("hopeless");
       const later = await client.enqueue("later", null, { retryDelay: "5m" });
@@ -199,6 +216,54 @@ export function workSuite(promises: Promises, source: ClientSource): void {
       await started;
       await worker.stop({ grace: 0 });
       expect(await client.get(id)).toMatchObject({ status: "pending", attempt: 0 });
+    });
+
+    promises("claims ahead of its slots, and gives back what it has not started, at no cost", async (client) => {
+      const results = await client.enqueueMany(Array.from({ length: 300 }, (_, payload) => ({ type: "t", payload })));
+      const ids = results.map((result) => (result.ok ? result.job.id : ""));
+      const started: number[] = [];
+      const handler = async (n: number): Promise<void> => {
+        started.push(n);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      };
+      const worker = client.work({ t: handler }, { concurrency: 2, ahead: "1s" });
+      await until(async () => (await client.count({ status: "running" })).count > 2);
+      expect(worker.running).toBeLessThanOrEqual(2);
+      await worker.stop();
+      expect(started).toEqual(Array.from({ length: started.length }, (_, n) => n));
+      const jobs = await Promise.all(ids.map((id) => client.get(id)));
+      const ended = jobs.slice(0, started.length);
+      expect(new Set(ended.map((job) => `${job?.status} ${job?.attempt}`))).toEqual(new Set(["completed 1"]));
+      expect(new Set(jobs.slice(started.length).map((job) => `${job?.status} ${job?.attempt}`))).toEqual(new Set(["pending 0"]));
+    });
+
+    promises("tells the start of a job that was claimed ahead when its handler was called", async (client) => {
+      const heard: string[] = [];
+      const stopped = new AbortController();
+      const events = client.events({ signal: stopped.signal });
+      const claim = { workerId: "w1", queues: ["default"], types: "*" as const, limit: 1, leaseMs: 30_000, turn: 0, again: false };
+      const first = events[Symbol.asyncIterator]().next();
+      const [before, ahead, after] = [await client.enqueue("before"), await client.enqueue("ahead"), await client.enqueue("after")];
+      await first;
+      const take = async (isAhead: boolean): Promise<LeasedJob> =>
+        (await client.leases.exchange([], { ...claim, ahead: isAhead })).jobs[0]!;
+      expect((await take(false)).job.id).toBe(before.id);
+      const held = await take(true);
+      expect(held.job.id).toBe(ahead.id);
+      expect((await take(false)).job.id).toBe(after.id);
+      const { fence, facts } = held;
+      await client.leases.exchange(
+        [{ id: ahead.id, fence, facts, heldMs: 0, outcome: { kind: "completed", result: null, runMs: 1 } }],
+        null,
+      );
+      for await (const event of events) {
+        if ((event.event === "job:started" || event.event === "job:completed") && "type" in event)
+          heard.push(`${event.event} ${event.type}`);
+        if (event.event === "job:completed") break;
+      }
+      stopped.abort();
+      expect(heard).toEqual(["job:started before", "job:started after", "job:started ahead", "job:completed ahead"]);
+      expect(await client.get(ahead.id)).toMatchObject({ status: "completed", startedAt: held.job.startedAt });
     });
 
     promises("keeps its lease for as long as the job takes", async (client) => {

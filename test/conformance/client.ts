@@ -2,6 +2,7 @@ import { describe, test } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { bulkSuite } from "./client-bulk.ts";
 import { facetSuite } from "./client-facets.ts";
+import { hookSuite } from "./client-hooks.ts";
 import { inputSuite } from "./client-input.ts";
 import { internalSuite } from "./client-internal.ts";
 import { jobSuite } from "./client-jobs.ts";
@@ -32,6 +33,7 @@ export function clientSuite(source: ClientSource): void {
     manageSuite(promises);
     scheduleSuite(promises);
     workSuite(promises, source);
+    hookSuite(promises);
     inputSuite(promises);
   });
 }
@@ -53,5 +55,6 @@ export function mainPathSuite(source: ClientSource): void {
     facetSuite(promises);
     internalSuite(promises);
     workSuite(promises, source);
+    hookSuite(promises);
   });
 }

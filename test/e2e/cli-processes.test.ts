@@ -3,7 +3,10 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { connect } from "../../src/connect.ts";
+import { createServer, listen } from "../../src/server.ts";
+import { until } from "../faults/until.ts";
 import { CLI, plainEnvironment, runCli, startCli } from "./run-cli.ts";
 import { temporaryFolder } from "./run-program.ts";
 
@@ -64,7 +67,7 @@ describe("a worker", () => {
     await worker.said("a worker for 3 types on sqlite:millrace.db (default), 10 slots, queues default");
     const { stdout } = await runCli(["enqueue", "stubborn", "--timeout", "0"], { cwd });
     const id = stdout.trim();
-    while ((await statusOf(id, cwd)) !== "running");
+    await until(async () => (await statusOf(id, cwd)) === "running");
     worker.child.kill("SIGTERM");
     expect((await worker.ended).code).toBe(0);
     expect(await statusOf(id, cwd)).toBe("pending");
@@ -87,7 +90,7 @@ describe("a worker", () => {
     const worker = startCli(["worker", "--handlers", "./jobs.mjs", "--shutdown-timeout", "1h"], { cwd });
     await worker.said("a worker for");
     const { stdout } = await runCli(["enqueue", "stubborn", "--timeout", "0"], { cwd });
-    while ((await statusOf(stdout.trim(), cwd)) !== "running");
+    await until(async () => (await statusOf(stdout.trim(), cwd)) === "running");
     worker.child.kill("SIGINT");
     await worker.said("a second signal ends at once");
     worker.child.kill("SIGINT");
@@ -131,6 +134,27 @@ describe("a worker", () => {
   });
 
   test.each([
+    ["no key", {}, "this request needs an API key: send it in the header X-API-Key, or set API_KEY"],
+    ["a wrong key", { API_KEY: "wrong" }, "this server does not know the API key: compare API_KEY"],
+  ])("ends when its server refuses it, with %s", async (_name, env, message) => {
+    const client = await connect("memory:");
+    const port = await listen(createServer(client, { keys: ["the-right-key"] }), { port: 0 });
+    onTestFinished(async () => {
+      await port.close();
+      await client.close();
+    });
+    const ended = await runCli(["worker", "--handlers", "./jobs.mjs", "--url", port.url], { cwd: folderWithHandlers(), env });
+    expect(ended.code).toBe(4);
+    expect(ended.stderr).toContain(`millrace: ${message}`);
+    expect(ended.stderr).not.toContain("a worker for");
+  });
+
+  test("warns of a variable that is almost a setting", async () => {
+    const ended = await runCli(["stats"], { cwd: temporaryFolder(), env: { WORKER_CONCURENCY: "3" } });
+    expect(ended).toMatchObject({ code: 0, stderr: "millrace: WORKER_CONCURENCY is not a setting; did you mean WORKER_CONCURRENCY?\n" });
+  });
+
+  test.each([
     ["no handlers", "export const x = 1;", [], 2, /has no handlers: its default export must be/],
     ["an empty object", "export default {};", [], 2, /has no handlers: its default export must be/],
     [
@@ -138,7 +162,7 @@ describe("a worker", () => {
       "throw new Error('no database');",
       [],
       1,
-      /^millrace: --handlers \.\/jobs\.mjs cannot be loaded: no database$/m,
+      /^millrace: --handlers \.\/jobs\.mjs cannot be loaded: no database\nError: no database\n +at file:\/\/\S+\/jobs\.mjs:1:7\n$/,
     ],
     ["what is no handler", "export default { a: 1 };", [], 2, /^millrace: .*must be a function/m],
     ["a wrong weight", "export default { a() {} };", ["--queues", "mail=lots"], 2, /^millrace: .*must be a whole number from 1 to 1000/m],

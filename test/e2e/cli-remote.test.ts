@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/connect.ts";
-import { createServer, listen, type ServerOptions } from "../../src/http/index.ts";
+import { createServer, listen, type ServerOptions } from "../../src/server.ts";
 import { cliSuite, type CliTarget } from "./cli-suite.ts";
 import { runCli } from "./run-cli.ts";
 import { temporaryFolder } from "./run-program.ts";

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/connect.ts";
-import { createServer, listen } from "../../src/http/index.ts";
+import { createServer, listen } from "../../src/server.ts";
 import { CLI, plainEnvironment } from "./run-cli.ts";
 import { temporaryFolder } from "./run-program.ts";
 

@@ -308,7 +308,7 @@ export const STEPS: readonly Step[] = [
   {
     name: "schedules preview of a stored one",
     args: "schedules preview nightly --count 2",
-    lines: [/^\d{4}-.*Z \((in \d+s|\d+s ago)\)$/, /^\d{4}-.*Z \((in \d+s|\d+s ago)\)$/],
+    lines: [/^\d{4}-.* UTC \((in \d+s|\d+s ago)\)$/, /^\d{4}-.* UTC \((in \d+s|\d+s ago)\)$/],
   },
   {
     name: "schedules preview of one that is tried",
@@ -473,6 +473,16 @@ export const WORKING: readonly Step[] = [
   },
   { name: "a payload field finds jobs", args: "list --where customer=nobody --ids", lines: [] },
   { name: "and is removed", args: "queues set default --facets none --json", json: [{ name: "default", facets: [] }] },
+  {
+    name: "a queue sets defaults for its jobs",
+    args: "queues set default --defaults max-retries=5,timeout=2m --json",
+    json: [{ name: "default", defaults: { max_retries: 5, max_lost: null, retry_delay: null, timeout: 120_000 } }],
+  },
+  {
+    name: "and no longer",
+    args: "queues set default --defaults none --json",
+    json: [{ name: "default", defaults: { max_retries: null } }],
+  },
   {
     name: "an error group is muted",
     args: "errors mute 000000000000 --for 24h --reason known",

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { freePort } from "../servers/postgres.ts";
 import { codeBlocks } from "./code-blocks.ts";
+import { FRAMEWORKS_PAGE } from "./framework-programs.ts";
 import { CLI, plainEnvironment } from "./run-cli.ts";
 import { startProgram, temporaryFolder } from "./run-program.ts";
 
@@ -13,8 +14,10 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The blocks of this page are one walk, which package.test.ts takes with the package as it is installed. */
 const WALKED = "docs/quickstart.md";
+/** Those of the next are servers, which frameworks.test.ts runs; those of the last run beside other queues, in test/peers/migrating.test.ts. */
+const RUN_ELSEWHERE = [WALKED, FRAMEWORKS_PAGE, "docs/migrating.md"];
 const documents = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
-const pages = documents.filter((name) => name.endsWith(".md") && name !== WALKED);
+const pages = documents.filter((name) => name.endsWith(".md") && !RUN_ELSEWHERE.includes(name));
 
 /** What a block may import beside Millrace: a project that has it installed. */
 const PACKAGES = ["zod", "pg", "drizzle-orm", "ioredis", "express", "hono", "vitest"];
@@ -79,10 +82,12 @@ describe("every bash block of the documentation is a script that runs", () => {
 });
 
 describe("code that is not run says whose it is", () => {
-  // Code of another library is shown beside ours, to move from: it cannot run here, and must not look as if it did.
-  const allowed = ["ts", "bash", "ts bullmq", "ts pg-boss", "ts bee-queue"];
+  // Code of another library is shown beside ours: it cannot run here, and must not look as if it did. Other queues are run by
+  // test/peers/migrating.test.ts, what needs a PostgreSQL by test/databases/transactions.test.ts.
+  const others = ["bullmq", "pg-boss", "bee-queue", "agenda", "graphile-worker", "sentry", "opentelemetry", "postgres"];
+  const allowed = ["ts", "bash", ...others.map((other) => `ts ${other}`)];
 
-  test.for([WALKED, ...pages])("%s", (page) => {
+  test.for([...RUN_ELSEWHERE, ...pages])("%s", (page) => {
     const fences = [...readFileSync(join(root, page), "utf8").matchAll(/^```(\S[^\n]*)\n/gm)].map(([, language = ""]) => language);
     expect(fences.filter((language) => /^(ts|js|type|java|bash)/.test(language) && !allowed.includes(language))).toEqual([]);
   });

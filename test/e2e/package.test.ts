@@ -12,6 +12,7 @@ import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../servers/postgres.ts";
 import { codeBlocks } from "./code-blocks.ts";
+import { frameworkFiles, NEST_SETTINGS, writeFrameworkPrograms } from "./framework-programs.ts";
 import { installMillrace, packMillrace } from "./packed-millrace.ts";
 import { plainEnvironment } from "./run-cli.ts";
 
@@ -29,6 +30,9 @@ beforeAll(async () => {
   tarball = await packMillrace(folder);
   files = execFileSync("tar", ["tzf", tarball], { encoding: "utf8" }).trim().split("\n").sort();
   await installMillrace(tarball, project);
+  // A project of NestJS has its packages; they are linked, as an installation takes long.
+  for (const name of ["@nestjs", "reflect-metadata", "rxjs"])
+    symlinkSync(join(root, "test/frameworks/node_modules", name), join(project, "node_modules", name));
 }, 600_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -56,6 +60,13 @@ async function bash(script: string): Promise<{ stdout: string; stderr: string }>
   const port = String(await freePort());
   const elsewhere = script.replaceAll("127.0.0.1:8080", `127.0.0.1:${port}`);
   return run("bash", ["-euo", "pipefail", "-c", elsewhere], { cwd: project, env: { ...userEnvironment(), PORT: port } });
+}
+
+/** What the compiler says about a project. */
+async function compile(place: string): Promise<string> {
+  const args = [join(root, "node_modules/typescript/bin/tsc"), "-p", place, "--checkers", "1"];
+  const { stdout } = await run(process.execPath, args, { cwd: place }).catch((error: { stdout: string }) => error);
+  return stdout;
 }
 
 describe("the tarball", PATIENCE, () => {
@@ -111,7 +122,7 @@ describe("the tarball", PATIENCE, () => {
     const isOurs = (problem: Problem): boolean =>
       !("resolutionKind" in problem) || !["node10", "node16-cjs"].includes(problem.resolutionKind);
     expect(analysis.problems.filter(isOurs)).toEqual([]);
-    expect(Object.keys(analysis.entrypoints).sort()).toEqual([".", "./package.json", "./server", "./testing"]);
+    expect(Object.keys(analysis.entrypoints).sort()).toEqual([".", "./nestjs", "./package.json", "./server", "./testing"]);
   });
 });
 
@@ -160,6 +171,8 @@ describe("installed into an empty folder", PATIENCE, () => {
       `import { connect } from "millrace";
        import { createTestClient } from "millrace/testing";
        import { createServer, listen } from "millrace/server";
+       import { MillraceModule } from "millrace/nestjs";
+       console.log(MillraceModule.forRoot().module === MillraceModule);
        await using client = await connect("memory:");
        const server = createServer(client, {});
        const port = await listen(server, { port: 0 });
@@ -171,7 +184,7 @@ describe("installed into an empty folder", PATIENCE, () => {
        await tests.enqueue("a", 1);
        console.log(await tests.drain({ a: async () => "b" }));`,
     );
-    expect(said).toContain("[ 1 ]");
+    expect(said).toContain("true\n[ 1 ]");
     expect(said).toContain("completed: 1");
   });
 
@@ -226,10 +239,48 @@ describe("installed into an empty folder", PATIENCE, () => {
        // @ts-expect-error: there is no such option
        await client.enqueue("a", 1, { prority: "high" });`,
     );
-    const tsc = join(root, "node_modules/typescript/bin/tsc");
-    const { stdout } = await run(process.execPath, [tsc, "-p", project, "--checkers", "1"], { cwd: project }).catch(
-      (error: { stdout: string }) => error,
+    expect(await compile(project)).toBe("");
+  });
+
+  test("its types fit those of the frameworks in docs/frameworks.md, and the route fits what Next.js asks for", async () => {
+    const programs = join(folder, "frameworks");
+    mkdirSync(programs);
+    writeFrameworkPrograms(programs, installed);
+    const settings = {
+      compilerOptions: { ...NEST_SETTINGS, strict: true, noEmit: true, module: "nodenext", target: "es2024", lib: ["esnext", "dom"], types: ["node"], skipLibCheck: true, allowImportingTsExtensions: true }, // prettier-ignore
+      files: [...frameworkFiles.map(({ file }) => file), "next-asks.ts", "nest-refuses.ts"],
+    };
+    writeFileSync(join(programs, "tsconfig.json"), JSON.stringify(settings));
+    writeFileSync(
+      join(programs, "next-asks.ts"),
+      `import type { NextRequest } from "next/server.js";
+       import type * as route from "./next/app/admin/jobs/[[...path]]/route.ts";
+       type Handler = (request: NextRequest, context: { params: Promise<{ path?: string[] }> }) => Response | Promise<Response>;
+       type Asked = { GET: Handler; POST: Handler; PUT: Handler; PATCH: Handler; DELETE: Handler; dynamic: "force-dynamic" };
+       export const asked: Asked = {} as typeof route;`,
     );
-    expect(stdout).toBe("");
+    writeFileSync(
+      join(programs, "nest-refuses.ts"),
+      `import { defineJob, type Job } from "millrace";
+       import { BatchJobHandler, JobHandler, MILLRACE_CLIENT, MillraceModule } from "millrace/nestjs";
+       import { confirmOrder } from "./nest/orders.ts";
+       import * as z from "zod";
+       const resize = defineJob({ type: "image:resize", input: z.object({ width: z.coerce.number() }), output: z.object({ bytes: z.number() }) });
+       export class Handlers {
+         @JobHandler("any:type") any(payload: { a: string }) { return payload.a; }
+         @JobHandler(resize) resize({ width }: { width: number }) { return { bytes: width }; }
+         @BatchJobHandler(resize, { size: 10 }) many(jobs: readonly Job<{ width: number }>[]) { return jobs.map(({ payload }) => ({ bytes: payload.width })); }
+         // @ts-expect-error: the payload of the definition is another
+         @JobHandler(confirmOrder) other(payload: { order: string }) { return { confirmed: payload.order.length }; }
+         // @ts-expect-error: the result of the definition is another
+         @JobHandler(resize) result({ width }: { width: number }) { return { size: width }; }
+         // @ts-expect-error: a method for many jobs
+         @BatchJobHandler(resize) single({ width }: { width: number }) { return { bytes: width }; }
+       }
+       // @ts-expect-error: there is no such option
+       MillraceModule.forRoot({ wroker: true });
+       MillraceModule.forRootAsync({ imports: [Handlers], inject: [Handlers, MILLRACE_CLIENT, "token"], useFactory: async (_: Handlers) => ({ url: "memory:" }) });`,
+    );
+    expect(await compile(programs)).toBe("");
   });
 });

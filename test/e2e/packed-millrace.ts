@@ -21,7 +21,12 @@ export async function packMillrace(folder: string): Promise<string> {
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   // A test runner says NODE_ENV=test, and then the page would be built for developers.
   const env = { ...process.env, NODE_ENV: "production" };
-  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder, "--loglevel=error"], { cwd: copy, env });
+  await run("npm", ["run", "--silent", "build"], { cwd: copy, env });
+  // Without scripts/prepare.js: its set-up would install into the packages that are linked here.
+  const { stdout } = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder, "--loglevel=error"], {
+    cwd: copy,
+    env,
+  });
   return join(folder, fileNameIn(stdout));
 }
 

@@ -20,7 +20,7 @@ export function plainEnvironment(more: Readonly<Record<string, string>> = {}): R
     HOME,
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
     ...(TERM === undefined ? {} : { TERM }),
-    NODE_COMPILE_CACHE: join(root, "node_modules/.cache/millrace-tests"),
+    NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"),
     ...more,
   };
 }

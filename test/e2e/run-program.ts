@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
 /** Where to say what must be tidied up when a test ends. Tests that run side by side must name their own. */
@@ -26,19 +25,20 @@ export interface Program {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** Tests start the same sources a hundred times: what was compiled once is kept beside the packages. */
-const COMPILED = fileURLToPath(new URL("../../node_modules/.cache/millrace", import.meta.url));
-
 /** Starts a TypeScript program as a process of its own, with "millrace" meaning our sources. It is killed with the test at the latest. */
 export function startProgram(
   path: string,
   args: readonly string[] = [],
-  { cwd = process.cwd(), atTheEnd = onTestFinished }: { readonly cwd?: string; readonly atTheEnd?: AtTheEnd } = {},
+  {
+    cwd = process.cwd(),
+    atTheEnd = onTestFinished,
+    env = {},
+  }: { readonly cwd?: string; readonly atTheEnd?: AtTheEnd; readonly env?: Readonly<Record<string, string>> } = {},
 ): Program {
   const child = spawn(process.execPath, ["--conditions=millrace-source", "--disable-warning=ExperimentalWarning", path, ...args], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, NODE_COMPILE_CACHE: COMPILED },
+    env: { ...process.env, ...env },
   });
   const output = { stdout: "", stderr: "" };
   const listeners = new Set<() => void>();

@@ -5,6 +5,7 @@ import { type AddressInfo, createConnection } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Client, connect, verifyWebhook } from "../../src/index.ts";
+import { until } from "../faults/until.ts";
 import { type RunningCli, startCli } from "./run-cli.ts";
 import { temporaryFolder } from "./run-program.ts";
 import { storesOfThisFile } from "./stores-of-this-file.ts";
@@ -105,7 +106,7 @@ describe("a server that is told to stop", () => {
     const store = ENGINES[0][1]();
     const { cli, client, url } = await serving(["start", "--handlers", HANDLERS], store);
     const { id } = await client.enqueue("report:make", { pages: 5 });
-    while ((await client.get(id))!.status !== "running");
+    await until(async () => (await client.get(id))!.status === "running");
     cli.child.kill("SIGTERM");
     await cli.said("stopping");
     expect((await cli.ended).code).toBe(0);
@@ -134,7 +135,7 @@ describe("a server that is told to stop", () => {
   test("ends at once at the second signal", async () => {
     const { cli, client } = await serving(["start", "--handlers", HANDLERS], ENGINES[0][1]());
     const { id } = await client.enqueue("report:make", { pages: 100 });
-    while ((await client.get(id))!.status !== "running");
+    await until(async () => (await client.get(id))!.status === "running");
     cli.child.kill("SIGTERM");
     await cli.said("stopping");
     cli.child.kill("SIGTERM");

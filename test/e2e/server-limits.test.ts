@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect as connectSocket, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/connect.ts";
-import { createServer, listen, type Listening, type ListenOptions, type ServerOptions } from "../../src/http/index.ts";
+import { createServer, listen, type Listening, type ListenOptions, type ServerOptions } from "../../src/server.ts";
 
 async function open(options: ServerOptions = {}, listenOptions: ListenOptions = {}): Promise<Listening> {
   const client = await connect("memory:");
@@ -173,7 +173,7 @@ describe("a port", () => {
     await expect(listen(createServer(client), { port: port.port })).rejects.toMatchObject({
       code: "invalid_input",
       field: "port",
-      message: `cannot listen on 127.0.0.1:${port.port}: another program already listens there`,
+      message: `cannot listen on 127.0.0.1:${port.port}: another program already listens there. Choose another port with --port or PORT`,
     });
     await expect(listen(createServer(client), { port: 70_000 })).rejects.toMatchObject({ field: "port" });
   });

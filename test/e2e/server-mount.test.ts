@@ -1,17 +1,25 @@
 import { createServer as createNodeServer, type RequestListener } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { serve } from "@hono/node-server";
 import express from "express";
 import { Hono } from "hono";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connect } from "../../src/connect.ts";
-import { createServer, type Server, type ServerOptions } from "../../src/http/index.ts";
+import { type ApplicationUser, createServer, type FastifyPlugin, type Server, type ServerOptions } from "../../src/server.ts";
 
 const KEY = "the-key-of-the-mount-tests";
 
+interface FastifyApp {
+  register(plugin: FastifyPlugin, options: { readonly prefix: string }): unknown;
+  listen(options: { readonly port: number; readonly host: string }): Promise<string>;
+  close(): Promise<void>;
+}
+
 async function openServer(options: ServerOptions = {}): Promise<Server> {
   const client = await connect("memory:", { upkeep: true });
-  const server = createServer(client, { keys: [KEY], ...options });
+  const server = createServer(client, { keys: [KEY], onTrouble: () => {}, ...options });
   onTestFinished(async () => {
     await server.drain();
     await client.close();
@@ -51,17 +59,26 @@ async function proveMounted(base: string): Promise<void> {
   const first = news.next();
   for (;;) {
     await client.pause("news", { create: true });
-    const heard = await Promise.race([first, new Promise<null>((resolve) => setTimeout(resolve, 10, null))]);
+    const heard = await Promise.race([first, setTimeout(10, null)]);
     if (heard === null) continue;
     expect(heard.value).toHaveProperty("event");
     return;
   }
 }
 
+test("a mounted server tells the version of the package", async () => {
+  const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
+  const server = await openServer();
+  const ask = (path: string): Promise<Response> => server.fetch(new Request(`http://localhost${path}`, { headers: { "x-api-key": KEY } }));
+  expect(await (await ask("/metrics")).text()).toContain(`version="${version}"`);
+  expect(await (await ask("/openapi.json")).json()).toMatchObject({ info: { version } });
+});
+
 describe("the server", () => {
-  test("mounts in Express under a path, beside other routes", async () => {
-    const server = await openServer();
+  test.each(["", "/admin/queue"])("mounts in Express under a path, beside other routes, with the base path %j", async (basePath) => {
+    const server = await openServer({ basePath });
     const app = express();
+    app.use(express.json());
     app.get("/own", (_request, response) => void response.send("mine"));
     app.use("/admin/queue", server.listener);
     const url = await listenOn(app);
@@ -69,8 +86,8 @@ describe("the server", () => {
     expect(await (await fetch(`${url}/own`)).text()).toBe("mine");
   });
 
-  test("mounts in Hono under a path, beside other routes", async () => {
-    const server = await openServer();
+  test.each(["", "/admin/queue"])("mounts in Hono under a path, beside other routes, with the base path %j", async (basePath) => {
+    const server = await openServer({ basePath });
     const app = new Hono();
     app.get("/own", (c) => c.text("mine"));
     app.mount("/admin/queue", server.fetch);
@@ -85,15 +102,75 @@ describe("the server", () => {
     expect(await (await fetch(`${url}/own`)).text()).toBe("mine");
   });
 
+  test("reads a body also if the sign-in of the application takes longer than the body", async () => {
+    const auth = async (): Promise<ApplicationUser> => {
+      // Longer than the body takes to arrive.
+      await setTimeout(50);
+      return { name: "ann", role: "operator" };
+    };
+    const server = await openServer({ basePath: "/admin/queue", auth });
+    const app = new Hono();
+    app.all("/admin/queue/*", (c) => server.fetch(c.req.raw, c.env));
+    const node = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
+    onTestFinished(() => void node.close());
+    await new Promise((resolve) => node.once("listening", resolve));
+    const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}/admin/queue/api/v1/jobs`;
+    const headers = { "content-type": "application/json" };
+    expect((await fetch(url, { method: "POST", headers, body: '{"type":"t"}' })).status).toBe(201);
+  });
+
+  test.each(["/", "/admin/queue/"])("mounts in Fastify with a prefix that ends with a slash: %s", async (prefix) => {
+    const server = await openServer();
+    // Its package is not among ours: see test/frameworks.
+    const fastify = createRequire(new URL("../frameworks/package.json", import.meta.url))("fastify") as () => FastifyApp;
+    const app = fastify();
+    onTestFinished(() => app.close());
+    app.register(server.fastify, { prefix });
+    const url = await app.listen({ port: 0, host: "127.0.0.1" });
+    expect((await fetch(`${url}${prefix}api/v1/queues`, { headers: { "x-api-key": KEY } })).status).toBe(200);
+  });
+
   test("mounts in node:http under a path, beside other routes", async () => {
     const server = await openServer({ basePath: "/admin/queue" });
-    const url = await listenOn((incoming, outgoing) => {
-      if (incoming.url?.startsWith("/admin/queue/") === true) server.listener(incoming, outgoing);
-      else outgoing.end("mine");
-    });
+    const url = await listenOn((incoming, outgoing) => server.listener(incoming, outgoing, () => outgoing.end("mine")));
     await proveMounted(`${url}/admin/queue`);
     expect(await (await fetch(`${url}/own`)).text()).toBe("mine");
     expect((await fetch(`${url}/api/v1/jobs`)).status).toBe(200);
+    expect((await fetch(`${await listenOn(server.listener)}/api/v1/jobs`)).status).toBe(404);
+    expect((await server.fetch(new Request("http://any/api/v1/jobs"))).status).toBe(404);
+  });
+
+  test("sends webhooks, runs http:request jobs and counts the jobs of its process, until it is closed", async () => {
+    const received: string[] = [];
+    const receiver = await listenOn((incoming, outgoing) => {
+      received.push(`${incoming.url} ${"webhook-signature" in incoming.headers}`);
+      outgoing.end();
+    });
+    const webhookAllow = ["127.0.0.1"];
+    await using client = await connect("memory:", { webhookAllow });
+    const worker = client.work({ t: async () => {} });
+    await using server = createServer(client, { open: true, webhookAllow, webhookSecret: "a-secret-of-at-least-24-characters" });
+    await client.enqueue("t", null, { webhookUrl: `${receiver}/hook` });
+    await client.wait((await client.enqueue("http:request", { url: `${receiver}/asked` })).id);
+    await vi.waitFor(() => expect(received.sort()).toEqual(["/asked false", "/hook true"]));
+    const metrics = await (await server.fetch(new Request("http://any/metrics"))).text();
+    expect(metrics).toContain('millrace_run_seconds_count{queue="default"} 2');
+    await server.close();
+    await server.close();
+    await worker.stop();
+    expect(await client.workers({ internal: true })).toEqual([]);
+  });
+
+  test("leaves this to others if it is told to, and to the server of a client over HTTP", async () => {
+    const server = await openServer({ background: false });
+    const headers = { "x-api-key": KEY };
+    const answer = await server.fetch(new Request("http://any/api/v1/workers?internal=true", { headers }));
+    expect(await answer.json()).toEqual({ workers: [] });
+    await using remote = await connect("http://127.0.0.1:1");
+    expect(() => createServer(remote, { background: true })).toThrow(expect.objectContaining({ field: "background" }));
+    await createServer(remote).close();
+    for (const [field, value] of Object.entries({ webhookSecret: "a,,b", webhookAllow: ["10.0.0.0/64"] }))
+      await expect(openServer({ [field]: value })).rejects.toMatchObject({ code: "invalid_input", field });
   });
 
   test("is a fetch handler for everything else", async () => {

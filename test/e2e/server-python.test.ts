@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/connect.ts";
-import { createServer, listen } from "../../src/http/index.ts";
+import { createServer, listen } from "../../src/server.ts";
 
 const WORKER = fileURLToPath(new URL("../../examples/worker.py", import.meta.url));
 const HAS_PYTHON = spawnSync("python3", ["--version"]).status === 0;

@@ -15,6 +15,7 @@ import { connect, verifyWebhook } from "../../src/index.ts";
 import { DAY_MS } from "../../src/core/time-units.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openStore } from "../../src/store/open-store.ts";
+import { until } from "../faults/until.ts";
 import { freshSchema, type PostgresServer, startPostgres } from "../servers/postgres.ts";
 import { type RunningCli, startCli } from "./run-cli.ts";
 import { temporaryFolder } from "./run-program.ts";
@@ -156,6 +157,19 @@ const EFFECTS: Readonly<Record<SettingName, Effects>> = {
       await until(async () => (await client.get(id))?.status === "dead");
       const [attempt] = await client.attempts(id);
       expect(attempt!.durationMs).toBeLessThan(5000);
+    },
+  }),
+  workerAhead: atWork({
+    // With the usual 20 ms, the worker would soon hold more jobs than it has slots.
+    apart: true,
+    env: { WORKER_AHEAD: "0", WORKER_CONCURRENCY: "2" },
+    see: async ({ folder }) => {
+      await using client = await connect(storeIn(folder));
+      await client.enqueueMany(Array.from({ length: 200 }, () => ({ type: "quick" })));
+      await until(async () => {
+        expect((await client.count({ status: "running" })).count).toBeLessThanOrEqual(2);
+        return (await client.count({ status: ["pending", "running"] })).count === 0;
+      });
     },
   }),
   appVersion: atWork({
@@ -315,10 +329,6 @@ function storeIn(folder: string): string {
 
 function jobOf(type: string, payload: unknown = null): object {
   return { type, payload };
-}
-
-async function until(fact: () => Promise<boolean>): Promise<void> {
-  while (!(await fact())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /** How many answers there are of each status. */

@@ -36,7 +36,7 @@ describe.each(ENGINES)("$name", ({ start }) => {
     await server.kill();
     await expect(connect(url, { deadline: "300ms" })).rejects.toMatchObject({
       ...AWAY,
-      message: expect.stringContaining("within 300ms") as string,
+      message: expect.stringContaining("(tried for 300 ms)") as string,
     });
     const connecting = open(url, { deadline: "30s" });
     await server.restart();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { connect, type Trouble } from "../../src/connect.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { runCli } from "../e2e/run-cli.ts";
 import { temporaryFolder } from "../e2e/run-program.ts";
@@ -31,7 +32,9 @@ describe.each(ENGINES)("%s", (name, urlOf) => {
     await expect(openStore(urlOf(port), { deadlineMs: HOUR_MS, impatient: true })).rejects.toMatchObject({
       code: "store_unavailable",
       message: expect.stringMatching(
-        new RegExp(`^${name} at 127\\.0\\.0\\.1:${port}.* took no connection within 1s: .*ECONNREFUSED`),
+        new RegExp(
+          `^cannot reach ${name} at 127\\.0\\.0\\.1:${port}.*: connection refused \\(tried for 1 s\\)\\. Check that it is running`,
+        ),
       ) as string,
     });
   });
@@ -44,6 +47,20 @@ describe.each(ENGINES)("%s", (name, urlOf) => {
     });
   });
 
+  test.each([
+    ["refuses connections", freePort, "connection refused"],
+    ["is silent", silentPort, "no answer"],
+  ])("that %s is told while connect waits for it", async (_, openPort, why) => {
+    const port = await openPort();
+    const troubles: Trouble[] = [];
+    const opening = connect(urlOf(port), { deadline: "2s", onTrouble: (trouble) => troubles.push(trouble) });
+    await expect(opening).rejects.toMatchObject({ code: "store_unavailable" });
+    expect(troubles).toMatchObject([{ kind: "store" }]);
+    expect(troubles[0]!.message).toMatch(
+      new RegExp(`^cannot reach ${name} at 127\\.0\\.0\\.1:${port}.* yet: ${why}\\. Trying for another 1 s$`),
+    );
+  });
+
   test.each([["server"], ["worker", "--handlers", "./jobs.mjs"], ["list"]])(
     "that refuses connections ends millrace %s with one line",
     async (...args) => {
@@ -52,7 +69,7 @@ describe.each(ENGINES)("%s", (name, urlOf) => {
       const port = await freePort();
       const { code, stderr } = await runCli([...args, "--url", urlOf(port)], { cwd, env: { PORT: "0" } });
       expect(code).toBe(1);
-      expect(stderr).toMatch(new RegExp(`^millrace: ${name} at 127\\.0\\.0\\.1:${port}.* took no connection within 1s: .*\\n$`));
+      expect(stderr).toMatch(new RegExp(`^millrace: cannot reach ${name} at 127\\.0\\.0\\.1:${port}.* \\(tried for 1 s\\)\\. .*\\n$`));
     },
   );
 });

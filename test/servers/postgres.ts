@@ -278,13 +278,13 @@ export async function freePort(): Promise<number> {
 
 /** The engine on a server: every world that is open has a database of its own, empty when it is given out, used again afterwards. */
 export function postgresEngine(server: () => PostgresServer): Engine {
-  const free: { readonly url: string }[] = [];
+  const free: { readonly url: string; readonly emptier: pg.Client }[] = [];
   return {
     name: "postgres",
     hasTransactions: true,
     holdsRows: true,
     async open({ clock }) {
-      const database = free.pop() ?? (await server().database());
+      const database = free.pop() ?? (await withEmptier(await server().database()));
       const stores: Store[] = [];
       const own: pg.Client[] = [];
       const reopen = async (): Promise<Store> => {
@@ -308,13 +308,25 @@ export function postgresEngine(server: () => PostgresServer): Engine {
         },
         async destroy() {
           await Promise.all([...own.map((client) => client.end()), ...stores.map((store) => store.close())]);
-          await onServer(database.url, empty);
+          await empty(database.emptier);
           free.push(database);
         },
       };
     },
   };
 }
+
+/** A connection that stays: a new one for each test takes the server longer than the deletions do. It ends with the server. */
+async function withEmptier({ url }: { readonly url: string }): Promise<{ readonly url: string; readonly emptier: pg.Client }> {
+  const emptier = new pg.Client({ connectionString: url });
+  emptier.on("error", () => {});
+  await emptier.connect();
+  return { url, emptier };
+}
+
+/** What a store gave up at its deadline may still run on the server: it must not reach the rows of the next test. */
+const END_OTHERS = `select pg_terminate_backend(pid, 10000) from pg_stat_activity
+  where datname = current_database() and backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid()`;
 
 /**
  * Leaves the tables as they were made: to make them anew takes ten times as long. The rows are deleted, for they are few: to truncate
@@ -325,5 +337,5 @@ async function empty(client: pg.Client): Promise<void> {
     "select quote_ident(tablename) as name from pg_tables where schemaname = 'millrace' and tablename <> 'meta'",
   );
   const deletions = rows.map(({ name }) => `delete from millrace.${name}`);
-  await client.query([...deletions, "delete from millrace.meta where name = 'listening_until'"].join("; "));
+  await client.query([END_OTHERS, ...deletions, "delete from millrace.meta where name = 'listening_until'"].join("; "));
 }

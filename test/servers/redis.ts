@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -68,6 +68,49 @@ export async function startRedisCluster(): Promise<RedisServer> {
     throw error;
   }
   return { url: `redis://${ports.map((port) => `127.0.0.1:${port}`).join()}/?cluster=true`, ports, empty: () => flush(ports), stop };
+}
+
+/** A master with a replica, and a Sentinel that watches them. */
+export interface SentinelServers {
+  readonly url: string;
+  /** Kills the master with SIGKILL. The Sentinel makes the replica the master. */
+  killMaster(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a master, a replica and a Sentinel. Resolves when the Sentinel knows the replica. */
+export async function startSentinel(): Promise<SentinelServers> {
+  const master = await startRedis();
+  const replica = await startRedis({ args: ["--replicaof", "127.0.0.1", String(master.port)] });
+  const folder = mkdtempSync(join(tmpdir(), "millrace-redis-"));
+  const port = await freePort();
+  const settings = [
+    `port ${port}`,
+    "bind 127.0.0.1",
+    `sentinel monitor main 127.0.0.1 ${master.port} 1`,
+    "sentinel down-after-milliseconds main 300",
+    "sentinel failover-timeout main 2000",
+  ];
+  writeFileSync(join(folder, "sentinel.conf"), `${settings.join("\n")}\n`);
+  const watchdog = spawn(process.execPath, ["-e", WATCHDOG, "--", folder, "sentinel.conf", "--sentinel"], {
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  const gone = once(watchdog, "exit");
+  await admin(port, async (redis) => {
+    for (;;) {
+      const replicas = (await redis.call("SENTINEL", "REPLICAS", "main")) as unknown[];
+      if (replicas.length > 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+  return {
+    url: `redis+sentinel://127.0.0.1:${port}/main`,
+    killMaster: () => master.kill(),
+    async stop() {
+      watchdog.stdin.end("");
+      await Promise.all([gone, master.stop(), replica.stop()]);
+    },
+  };
 }
 
 /** The URL of a prefix that nobody has used. */

@@ -48,6 +48,8 @@ export interface WorkerPlan {
   readonly grows: boolean;
   readonly leaseMs: number;
   readonly pollMs: number;
+  /** How far ahead of its free slots it claims. */
+  readonly aheadMs: number;
 }
 
 /** A world, as a seed wants it. */
@@ -112,7 +114,8 @@ function planQueues(random: Random): Record<string, QueueOptions> {
 function planWorkers(random: Random, queues: readonly string[]): WorkerPlan[][] {
   const leaseMs = random.pick([1_000, 2_000, 5_000]);
   const pollMs = random.pick([500, 1_000]);
-  const everything = { queues, types: "*" as const, slots: random.int(1, 4), grows: random.chance(0.3), leaseMs, pollMs };
+  const aheadMs = random.pick([0, 20, 200, 1_000]);
+  const everything = { queues, types: "*" as const, slots: random.int(1, 4), grows: random.chance(0.3), leaseMs, pollMs, aheadMs };
   const others = Array.from({ length: random.int(0, 2) }, () =>
     Array.from({ length: random.int(1, 2) }, (): WorkerPlan => {
       const some = random.some(queues, 0.7);
@@ -123,6 +126,7 @@ function planWorkers(random: Random, queues: readonly string[]): WorkerPlan[][] 
         grows: random.chance(0.3),
         leaseMs,
         pollMs,
+        aheadMs,
       };
     }),
   );

@@ -23,14 +23,17 @@ const threadStarter = `${renewal}thread-renewer.ts`;
 
 const engines = ["memory", "sqlite", "postgres", "redis"].map((engine) => `src/store/${engine}/`);
 const engineDoor = "src/store/open-store.ts";
+const ownConnection = "src/store/own-connection.ts";
 /** What engines have in common. */
 const engineParts = [
   "bind-store",
   "calls-under-way",
+  "cannot-reach",
   "listeners",
   "lost-answer",
   "news-wanted",
   "numbers",
+  "packed-times",
   "state-order",
   "stored-error",
   "stored-manual-change",
@@ -41,7 +44,8 @@ const rooms: readonly Room[] = [
   { place: core, mayUse: [], packages: ["node:crypto"] },
   { place: lib, mayUse: [], packages: ["node:"] },
   { place: contract, mayUse: [core] },
-  { place: engineDoor, mayUse: [core, contract, lib, ...engines] },
+  { place: ownConnection, mayUse: [core] },
+  { place: engineDoor, mayUse: [core, contract, ownConnection, lib, ...engines] },
   ...engineParts.map((place) => ({ place, mayUse: [core, contract, lib, ...engineParts] })),
   ...engines.map((place) => ({ place, mayUse: [core, contract, lib, ...engineParts] })),
   { place: "src/client/", mayUse: [core, contract, lib] },
@@ -54,11 +58,16 @@ const rooms: readonly Room[] = [
   { place: "src/http/", mayUse: [core, client, "src/observe/", lib] },
   { place: "src/dashboard/", mayUse: ["src/http/remote-client.ts", core] },
   { place: "src/testing/", mayUse: "anyone" },
+  // As a program of a user: by the public doors.
+  { place: "src/nestjs/", mayUse: ["src/index.ts", "src/server.ts", "src/testing/index.ts"], packages: ["@nestjs"] },
   { place: "src/cli/", mayUse: "anyone" },
   { place: "src/connect.ts", mayUse: "anyone" },
   { place: "src/client-over.ts", mayUse: "anyone" },
+  { place: "src/client-metrics.ts", mayUse: "anyone" },
   { place: "src/index.ts", mayUse: "anyone" },
   { place: "src/serve.ts", mayUse: "anyone" },
+  { place: "src/server.ts", mayUse: "anyone" },
+  { place: "src/background.ts", mayUse: "anyone" },
   { place: "src/config.ts", mayUse: "anyone" },
   { place: "src/config/", mayUse: [core, "src/config.ts"] },
 ];

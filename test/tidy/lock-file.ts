@@ -1,4 +1,4 @@
-// A lock file that lacks the packages of other platforms is refused by `npm ci` everywhere (scripts/complete-lock.js tells why).
+// A lock file, ours or one of the tests, that lacks the packages of other platforms is refused by `npm ci` everywhere (scripts/complete-lock.js tells why).
 
 import type { Files } from "./files.ts";
 
@@ -7,10 +7,16 @@ interface Locked {
 }
 
 export function missingFromLock(files: Files): string[] {
-  const { packages = {} } = JSON.parse(files.get("package-lock.json") ?? "{}") as { packages?: Record<string, Locked> };
+  return [...files.keys()]
+    .filter((file) => /(^|\/)package-lock\.json$/.test(file))
+    .flatMap((file) => missingFrom(file, files.get(file) ?? "{}"));
+}
+
+function missingFrom(file: string, text: string): string[] {
+  const { packages = {} } = JSON.parse(text) as { packages?: Record<string, Locked> };
   return Object.entries(packages).flatMap(([place, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies)
       .filter((name) => !packages[`node_modules/${name}`] && !packages[`${place}/node_modules/${name}`])
-      .map((name) => `package-lock.json lacks ${name}: \`npm run lock\` adds it`),
+      .map((name) => `${file} lacks ${name}: \`npm run lock\` adds it`),
   );
 }

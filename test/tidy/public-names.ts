@@ -7,7 +7,8 @@ import { child, parse, type Node } from "./syntax.ts";
 export const publicDoors: Readonly<Record<string, string>> = {
   millrace: "src/index.ts",
   "millrace/testing": "src/testing/index.ts",
-  "millrace/server": "src/http/index.ts",
+  "millrace/server": "src/server.ts",
+  "millrace/nestjs": "src/nestjs/index.ts",
 };
 
 interface Declared {

@@ -5,7 +5,7 @@ import { sourceFiles } from "./files.ts";
 import { importedSpecifiers, isRelative, resolveRelative } from "./imports.ts";
 
 /** Where the world comes in: the package's exports, its command, and the page of the dashboard. */
-const doors = ["src/index.ts", "src/testing/index.ts", "src/http/index.ts", "src/cli/main.ts", "src/dashboard/main.tsx"];
+const doors = ["src/index.ts", "src/testing/index.ts", "src/server.ts", "src/nestjs/index.ts", "src/cli/main.ts", "src/dashboard/main.tsx"];
 
 export function deadSources(files: Files): string[] {
   const reached = new Set<string>();

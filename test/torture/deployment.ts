@@ -10,7 +10,7 @@ import type { MemberWishes } from "./programs/member.ts";
 const fileAt = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const PRELOAD = new URL("./programs/stepped-date.ts", import.meta.url).href;
 /** Runs start the same sources again and again: what was compiled once is kept beside the packages. */
-const COMPILED = fileAt("../../node_modules/.cache/millrace");
+const COMPILED = fileAt("../../node_modules/.cache/compiled");
 const LOOK_MS = 10;
 const TAIL = 2_000;
 

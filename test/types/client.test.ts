@@ -2,7 +2,20 @@
 
 import { expectTypeOf, test } from "vitest";
 import * as z from "zod";
-import { type Client, defineJob, type EnqueuedJob, type HandledJob, type Job, type JobInput } from "../../src/index.ts";
+import {
+  type Client,
+  connect,
+  type DefinedJob,
+  defineJob,
+  type EnqueuedJob,
+  type EnqueueResult,
+  type HandledJob,
+  type HeardJob,
+  type Job,
+  type JobInput,
+  type JobsOf,
+} from "../../src/index.ts";
+import { createTestClient } from "../../src/testing/index.ts";
 
 interface Mail {
   readonly to: string;
@@ -12,6 +25,18 @@ const mail = defineJob<Mail>({ type: "mail" });
 const checked = defineJob({ type: "checked", input: z.object({ to: z.string() }) });
 const plain = defineJob({ type: "plain" });
 const maybe = defineJob({ type: "maybe", input: z.object({ to: z.string() }).optional() });
+
+const told = defineJob<Mail, { sent: boolean }>({ type: "told" });
+const named = defineJob<Mail, unknown, "mail:named">({ type: "mail:named" });
+const report = defineJob({
+  type: "report:make",
+  input: z.object({ day: z.number() }),
+  output: z.object({ pages: z.coerce.number<number | string>() }),
+});
+
+const jobs = [report, plain, named, mail] as const;
+const registered = () => connect("memory:", { jobs });
+const registeredForTests = () => createTestClient({ jobs: [report, plain, named, mail] });
 
 /** Compiles calls and never makes them. */
 function compiled(_calls: (client: Client) => unknown): void {}
@@ -83,7 +108,8 @@ test("what enqueue answers knows its payload", () => {
 });
 
 test("items of enqueueMany that a definition makes have the payload of the definition", () => {
-  expectTypeOf(mail.job({ to: "ann" }, { delay: "5m" })).toEqualTypeOf<JobInput>();
+  expectTypeOf(mail.job({ to: "ann" }, { delay: "5m" })).toEqualTypeOf<DefinedJob<Mail>>();
+  expectTypeOf(mail.job({ to: "ann" })).toExtend<JobInput>();
   compiled((client) =>
     client.enqueueMany([
       mail.job({ to: "ann" }),
@@ -95,6 +121,39 @@ test("items of enqueueMany that a definition makes have the payload of the defin
   );
 });
 
+test("items of enqueueMany that name a definition have its payload, and their results too", () => {
+  compiled((client) => [
+    client.enqueueMany([
+      { type: "anything", payload: 5 },
+      {
+        type: checked,
+        payload: {
+          // @ts-expect-error -- to is a text
+          to: 5,
+        },
+      },
+      // @ts-expect-error -- the payload is missing
+      { type: mail },
+    ]),
+    client.enqueueMany([
+      {
+        type: mail,
+        payload: { to: "ann" },
+        // @ts-expect-error -- there is no such level
+        priority: "urgent",
+      },
+    ]),
+  ]);
+  compiled((client) => {
+    const texts = ["ann", "bob"];
+    const many = client.enqueueMany([mail.job({ to: "ann" }), { type: report, payload: { day: 1 }, delay: "5m" }, { type: "plain" }]);
+    expectTypeOf(many).resolves.toEqualTypeOf<[EnqueueResult<Mail>, EnqueueResult<{ day: number }, { pages: number }>, EnqueueResult]>();
+    expectTypeOf(client.enqueueMany(texts.map((to) => mail.job({ to })))).resolves.toEqualTypeOf<EnqueueResult<Mail>[]>();
+    expectTypeOf(client.enqueueMany(texts.map((to) => ({ type: "mail", payload: to })))).resolves.toEqualTypeOf<EnqueueResult[]>();
+    expectTypeOf(client.enqueueMany([] as JobInput[])).resolves.toEqualTypeOf<EnqueueResult[]>();
+  });
+});
+
 test("get and wait take the caller's word for payload and result", () => {
   compiled((client) => {
     expectTypeOf(client.get("id")).resolves.toEqualTypeOf<Job | null>();
@@ -104,8 +163,133 @@ test("get and wait take the caller's word for payload and result", () => {
   });
 });
 
+test("get and wait of a definition know its payload and result", () => {
+  compiled((client) => {
+    expectTypeOf(client.get(report, "id")).resolves.toEqualTypeOf<Job<{ day: number }, { pages: number }> | null>();
+    expectTypeOf(client.wait(report, "id", { timeout: "5m" })).resolves.toEqualTypeOf<Job<{ day: number }, { pages: number }>>();
+    expectTypeOf(client.wait(told, "id")).resolves.toEqualTypeOf<Job<Mail, { sent: boolean }>>();
+    expectTypeOf(client.get(mail, "id")).resolves.toEqualTypeOf<Job<Mail> | null>();
+    // @ts-expect-error -- the id is missing
+    void client.get(report);
+  });
+});
+
+test("a handler returns what its definition says", () => {
+  compiled(() => [
+    report.handle(() => ({ pages: 5, unlisted: true })),
+    report.handle(async () => ({ pages: "5" })),
+    // @ts-expect-error -- pages is missing
+    report.handle(async () => ({ page: 5 })),
+    // @ts-expect-error -- sent is true or false
+    told.handle(() => ({ sent: "yes" })),
+  ]);
+  expectTypeOf(report.handle(() => ({ pages: 5 }))).toEqualTypeOf<HandledJob<{ pages: number }>>();
+});
+
+test("a schedule of a definition has its payload", () => {
+  compiled((client) => [
+    client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", job: report, payload: { day: 1 }, timeout: "5m" }),
+    client.schedules.create({ name: "poll", every: "10s", job: plain }),
+    client.schedules.upsert({ name: "poll", every: "10s", type: "plain", payload: { anything: 1 } }),
+    // @ts-expect-error -- day is a number
+    client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", job: report, payload: { day: "one" } }),
+    // @ts-expect-error -- the payload is missing
+    client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", job: report }),
+    // @ts-expect-error -- either a type or a definition
+    client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", type: "report:make", job: report, payload: { day: 1 } }),
+  ]);
+});
+
+test("names of registered jobs have their payloads and results, and there are no other names", () => {
+  type Registered = Client<JobsOf<typeof jobs>>;
+  expectTypeOf(registered).returns.resolves.toEqualTypeOf<Registered>();
+  expectTypeOf(registeredForTests).returns.resolves.toExtend<Registered>();
+  const calls = (client: Registered): unknown[] => [
+    client.enqueue("plain"),
+    client.enqueue("mail:named", { to: "ann" }, { delay: "5m" }),
+    client.enqueue("http:request", { url: "https://example.com" }),
+    // A definition that is not registered can be used as such.
+    client.enqueue(checked, { to: "ann" }),
+    client.enqueueMany([{ type: "report:make", payload: { day: 1 } }, checked.job({ to: "ann" }), { type: "plain" }]),
+    client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", type: "report:make", payload: { day: 1 } }),
+    client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", job: report, payload: { day: 1 } }),
+    client.enqueue(
+      // @ts-expect-error -- no job has this name
+      "report:mkae",
+      { day: 1 },
+    ),
+    client.enqueue("report:make", {
+      // @ts-expect-error -- day is a number
+      day: "one",
+    }),
+    // @ts-expect-error -- the payload is missing
+    client.enqueue("report:make"),
+    client.enqueueMany([
+      {
+        type: "report:make",
+        payload: {
+          // @ts-expect-error -- day is a number
+          day: "one",
+        },
+      },
+    ]),
+    client.enqueueMany([
+      {
+        // @ts-expect-error -- no job has this name
+        type: "report:mkae",
+        payload: { day: 1 },
+      },
+    ]),
+    client.schedules.upsert({
+      name: "nightly",
+      cron: "0 3 * * *",
+      // @ts-expect-error -- no job has this name
+      type: "report:mkae",
+      payload: { day: 1 },
+    }),
+    // @ts-expect-error -- day is a number
+    client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", type: "report:make", payload: { day: "one" } }),
+    client.enqueue(
+      // @ts-expect-error -- the compiler does not know the name of this definition
+      "mail",
+      { to: "ann" },
+    ),
+  ];
+  const types = (client: Registered): void => {
+    expectTypeOf(client.enqueue("report:make", { day: 1 })).resolves.toEqualTypeOf<EnqueuedJob<{ day: number }, { pages: number }>>();
+    expectTypeOf(client.enqueue(mail, { to: "ann" })).resolves.toEqualTypeOf<EnqueuedJob<Mail>>();
+    expectTypeOf(client.enqueueMany([{ type: "report:make", payload: { day: 1 } }])).resolves.toEqualTypeOf<
+      [EnqueueResult<{ day: number }, { pages: number }>]
+    >();
+  };
+  expectTypeOf(calls).parameters.toEqualTypeOf<[Registered]>();
+  expectTypeOf(types).parameters.toEqualTypeOf<[Registered]>();
+});
+
+test("a client with registered jobs is a client", () => {
+  const any = (client: Client): Client => client;
+  compiled(async () => [any(await registered()), any(await registeredForTests())]);
+});
+
 test("a handled job knows what its handler returns, and handlers of all kinds make one list", () => {
   const sent = mail.handle(async ({ to }) => ({ sent: to }));
   expectTypeOf(sent).toEqualTypeOf<HandledJob<{ sent: string }>>();
   compiled((client) => client.work([sent, checked.handle(({ to }) => to.length), plain.handle(async () => {})]));
+});
+
+test("a listener gets what its event has, and only workers have events of their own", () => {
+  compiled((client) => {
+    client.on("dead", (job, error) => {
+      expectTypeOf(job).toEqualTypeOf<HeardJob>();
+      expectTypeOf(error).toEqualTypeOf<Error>();
+    });
+    // @ts-expect-error -- a completed job has no error
+    client.on("completed", (_job, _error) => {});
+    // @ts-expect-error -- it is an event of workers
+    client.on("idle", () => {});
+    client.work({}).on("idle", async () => {});
+    // @ts-expect-error -- results are missing
+    client.use({ enqueue: async () => {} });
+    client.use({ handle: (payload, { signal }, next) => (signal.aborted ? null : next(payload)) });
+  });
 });

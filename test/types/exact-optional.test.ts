@@ -22,10 +22,13 @@ test("every option of the public types may be undefined", () => {
   expectTypeOf<Exact<millrace.EnqueueOptions>>().toBeNever();
   expectTypeOf<Exact<millrace.JobInput>>().toBeNever();
   expectTypeOf<Exact<millrace.JobDefinitionInput<millrace.StandardSchemaV1>>>().toBeNever();
+  expectTypeOf<Exact<millrace.DefinedJob<string | undefined>>>().toBeNever();
+  expectTypeOf<Exact<millrace.ConnectOptions>>().toBeNever();
   expectTypeOf<Exact<millrace.ListJobs>>().toBeNever();
   expectTypeOf<Exact<millrace.QueueOptions>>().toBeNever();
   expectTypeOf<Exact<NonNullable<millrace.QueueOptions["retention"]>>>().toBeNever();
-  expectTypeOf<Exact<Extract<millrace.ScheduleInput, { cron: string }>>>().toBeNever();
+  expectTypeOf<Exact<Extract<millrace.ScheduleInput, { cron: string; type: string }>>>().toBeNever();
+  expectTypeOf<Exact<Extract<millrace.ScheduleInput, { cron: string; job: object }>>>().toBeNever();
   expectTypeOf<Exact<millrace.WorkOptions>>().toBeNever();
   expectTypeOf<Exact<millrace.StopOnSignalsOptions>>().toBeNever();
   expectTypeOf<Exact<millrace.Report>>().toBeNever();
@@ -39,7 +42,7 @@ test("every option of the public types may be undefined", () => {
   expectTypeOf<Exact<testing.EnqueuedFilter>>().toBeNever();
 });
 
-test("and the compiler says so with the setting that tells the two apart", () => {
+test("and the compiler says so with the setting that tells the two apart", { timeout: 300_000 }, () => {
   const root = path.resolve(import.meta.dirname, "../..");
   const tsc = path.join(root, "node_modules/typescript/bin/tsc");
   const compile = [tsc, "--noEmit", "--checkers", "1", "-p", path.join(import.meta.dirname, "tsconfig.json")];

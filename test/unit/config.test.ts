@@ -4,7 +4,15 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { clientOptions, type ConfigFile, SETTING_NAMES, SETTINGS, workOptions } from "../../src/config.ts";
 import { loadConfigFile } from "../../src/config/config-file.ts";
-import { type ConfigSources, describeStore, readConfig, readSetting, showValue, unusedStores } from "../../src/config/read-config.ts";
+import {
+  type ConfigSources,
+  describeStore,
+  misspelled,
+  readConfig,
+  readSetting,
+  showValue,
+  unusedStores,
+} from "../../src/config/read-config.ts";
 import type { Setting } from "../../src/config/setting.ts";
 
 function urlFrom(sources: ConfigSources): string {
@@ -62,6 +70,7 @@ describe("which store is meant", () => {
     ["a password of its own stays", "redis://ann:own@h", { REDIS_PASSWORD: "other" }, "redis://ann:own@h"],
     ["a user without a password is given it", "redis://ann@h", { REDIS_PASSWORD: "p" }, "redis://ann:p@h"],
     ["a database of its own stays", "redis://h/3?prefix=x", { REDIS_DB: "2" }, "redis://h/3?prefix=x"],
+    ["a master of Sentinels keeps its name", "redis+sentinel://a,b/main", { REDIS_DB: "2" }, "redis+sentinel://a,b/main"],
     ["parameters stay behind it", "rediss://h?prefix=x", { REDIS_DB: "2" }, "rediss://h/2?prefix=x"],
     ["database 0 is what is meant anyway", "redis://a:1,b:2/?cluster=true", { REDIS_DB: "0" }, "redis://a:1,b:2/?cluster=true"],
     ["another store has neither", "sqlite:a.db", { REDIS_PASSWORD: "p", REDIS_DB: "2" }, "sqlite:a.db"],
@@ -109,7 +118,7 @@ describe("a value", () => {
     [{ ENVIRONMENT: "staging" }, 'ENVIRONMENT must be development or production; got "staging"'],
     [
       { MILLRACE_URL: "mysql://ann:s3cret@h" },
-      'MILLRACE_URL must be the URL of a store (sqlite:path.db, postgres://…, redis://…, rediss://…, memory:) or of a Millrace server (http://…, https://…); got "mysql://ann:***@h"',
+      'MILLRACE_URL must be the URL of a store (sqlite:path.db, postgres://…, redis://…, rediss://…, redis+sentinel://…, memory:) or of a Millrace server (http://…, https://…); got "mysql://ann:***@h"',
     ],
     // What is wrong with a secret may be most of it.
     [{ API_KEY: "s3cret ," }, "API_KEY must be a comma-separated list of keys, each a secret or name:scope+scope:secret"],
@@ -176,7 +185,7 @@ test("settings become options of a client and of a worker, each by its own row",
     metricsRetentionDays: 30,
   });
   expect(clientOptions({ ...config, queueCapacity: 5 }).queueCapacity).toBe(5);
-  expect(workOptions(config)).toEqual({ concurrency: { min: 2, max: 50 }, grace: 30_000, settle: 5000, lease: 9000 });
+  expect(workOptions(config)).toEqual({ ahead: 20, concurrency: { min: 2, max: 50 }, grace: 30_000, settle: 5000, lease: 9000 });
 });
 
 function file(content: unknown): ConfigSources["file"] {
@@ -256,7 +265,7 @@ describe("a configuration file", () => {
     [
       "with a name that is none",
       async () => readSetting("port", { file: file({ prot: 1 }) }),
-      /^prot in millrace\.config\.ts is not a setting; known settings: url, /,
+      /^prot in millrace\.config\.ts is not a setting; did you mean port\? \(known settings: url, /,
     ],
     [
       "with a wrong value",
@@ -277,4 +286,14 @@ describe("a configuration file", () => {
     expect((await loadConfigFile(folderWith({ "millrace.config.json": text }, 0o600))).warnings).toEqual([]);
     expect((await loadConfigFile(folderWith({ "millrace.config.json": `{"port":1}` }, 0o644))).warnings).toEqual([]);
   });
+});
+
+test.each([
+  ["WORKER_CONCURENCY", "WORKER_CONCURRENCY"],
+  ["MILLRACE_API_KEY", "API_KEY"],
+  ["MILLRACE_PORT", "PORT"],
+  ["PIP_DEFAULT_TIMEOUT", null],
+  ["MILLRACE_URL", null],
+])("a variable that is almost a setting is seen, one of another program is not: %s", (name, meant) => {
+  expect(misspelled({ [name]: "1" })).toEqual(meant === null ? [] : [{ name, meant }]);
 });

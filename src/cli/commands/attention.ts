@@ -15,5 +15,5 @@ export const attention = defineCommand({
 const columns: readonly Column<Finding>[] = [
   { title: "SEVERITY", text: ({ severity }) => severity, style: ({ severity }) => (severity === "bad" ? "red" : "yellow") },
   { title: "FINDING", text: ({ message }) => message },
-  { title: "HINT", text: ({ hint }) => hint, shrinks: true },
+  { title: "HINT", text: ({ hint }) => hint, shrinks: "end" },
 ];

@@ -29,10 +29,10 @@ export const audit = defineCommand({
 function columns(now: number): readonly Column<AuditEntry>[] {
   return [
     { title: "AGE", text: ({ at }) => age(at, now), align: "right" },
-    { title: "BY", text: ({ by }) => by ?? NOTHING, shrinks: true },
+    { title: "BY", text: ({ by }) => by ?? NOTHING, shrinks: "middle" },
     { title: "ACTION", text: ({ action }) => action },
-    { title: "WHAT", text: ({ schedule, jobId, queue }) => schedule ?? jobId ?? queue ?? NOTHING, shrinks: true },
-    { title: "DETAILS", text: ({ details }) => details ?? NOTHING, shrinks: true },
-    { title: "REASON", text: ({ reason }) => reason ?? NOTHING, shrinks: true },
+    { title: "WHAT", text: ({ schedule, jobId, queue }) => schedule ?? jobId ?? queue ?? NOTHING, shrinks: "end" },
+    { title: "DETAILS", text: ({ details }) => details ?? NOTHING, shrinks: "end" },
+    { title: "REASON", text: ({ reason }) => reason ?? NOTHING, shrinks: "end" },
   ];
 }

@@ -136,7 +136,7 @@ function columns(now: number): readonly Column<BulkOperation>[] {
     { title: "DONE", text: ({ processed }) => count(processed), align: "right" },
     { title: "FAILED", text: ({ failed }) => count(failed), align: "right" },
     { title: "AGE", text: ({ createdAt }) => age(createdAt, now), align: "right" },
-    { title: "FILTER", text: filterText, shrinks: true },
+    { title: "FILTER", text: filterText, shrinks: "end" },
   ];
 }
 

@@ -1,5 +1,5 @@
 /** `cancel` and `retry`: the same change for several jobs. If one cannot be changed, the others still are. */
-import type { Client } from "../../client/client.ts";
+import type { PlainClient } from "../../client/client.ts";
 import type { JobSummary } from "../../core/job.ts";
 import { toSummaryWire } from "../../http/wire/job.ts";
 import { defineCommand, reason, several, text, toggle } from "../command.ts";
@@ -47,7 +47,7 @@ async function changeEach(
   jobs: readonly string[],
   session: Session,
   done: string,
-  change: (client: Client, id: string) => Promise<JobSummary>,
+  change: (client: PlainClient, id: string) => Promise<JobSummary>,
 ): Promise<ExitCode> {
   const { output } = session;
   let code: ExitCode = EXIT.ok;

@@ -33,12 +33,12 @@ function columns(now: number, { groups, isCapped }: ErrorGroups): readonly Colum
     {
       title: "SINCE VERSION",
       text: ({ firstVersion }) => firstVersion ?? NOTHING,
-      shrinks: true,
+      shrinks: "middle",
       has: ({ firstVersion }) => firstVersion !== null,
     },
     { title: "MUTED UNTIL", text: ({ muted }) => (muted === null ? NOTHING : muteEnd(muted, now)), has: ({ muted }) => muted !== null },
-    { title: "TYPES", text: ({ types }) => types.join(", "), shrinks: true },
-    { title: "ERROR", text: ({ name, message }) => `${name}: ${message}`, shrinks: true },
+    { title: "TYPES", text: ({ types }) => types.join(", "), shrinks: "end" },
+    { title: "ERROR", text: ({ name, message }) => `${name}: ${message}`, shrinks: "end" },
   ];
   return all.filter(({ has = () => true }) => groups.some(has));
 }

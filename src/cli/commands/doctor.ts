@@ -61,11 +61,11 @@ const checkColumns: readonly Column<Check>[] = [
     text: ({ grade }) => grade,
     style: ({ grade }) => (({ good: "green", doubtful: "yellow", bad: "red" }) as const)[grade],
   },
-  { title: "FOUND", text: ({ message }) => message },
+  { title: "FOUND", text: ({ message }) => message, wraps: true, atLeast: 20 },
 ];
 
 const settingColumns: readonly Column<SettingCheck>[] = [
   { title: "SETTING", text: ({ name }) => envOf(name) },
-  { title: "VALUE", text: ({ value }) => value || NOTHING, shrinks: true },
+  { title: "VALUE", text: ({ value }) => value || NOTHING, shrinks: "end" },
   { title: "FROM", text: ({ source }) => source?.name ?? "invalid, see above" },
 ];

@@ -1,4 +1,4 @@
-import type { Client, EnqueuedJob } from "../../client/client.ts";
+import type { EnqueuedJob, PlainClient } from "../../client/client.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { JsonText } from "../../core/json-text.ts";
 import { toEnqueuedWire } from "../../http/wire/job.ts";
@@ -57,7 +57,12 @@ function print(job: EnqueuedJob, sent: JsonText | null, { output }: Session): vo
   if (!job.created) output.message(`this is an existing job with the same key; it is ${job.status}`);
 }
 
-async function waitFor(client: Client, { id, created }: EnqueuedJob, timeout: Duration | undefined, session: Session): Promise<ExitCode> {
+async function waitFor(
+  client: PlainClient,
+  { id, created }: EnqueuedJob,
+  timeout: Duration | undefined,
+  session: Session,
+): Promise<ExitCode> {
   const signal = session.interrupted();
   session.output.message(created ? `enqueued ${id}, waiting until it ends` : `${id} has the same key, waiting until it ends`);
   const { status } = await client.wait(id, { timeout, signal });

@@ -57,7 +57,7 @@ function columns(now: number): readonly Column<Mute>[] {
     { title: "GROUP", text: (mute) => mute.group },
     { title: "SINCE", text: ({ at }) => age(at, now), align: "right" },
     { title: "UNTIL", text: (mute) => muteEnd(mute, now) },
-    { title: "BY", text: ({ by }) => by ?? NOTHING, shrinks: true },
-    { title: "REASON", text: ({ reason: why }) => why ?? NOTHING, shrinks: true },
+    { title: "BY", text: ({ by }) => by ?? NOTHING, shrinks: "middle" },
+    { title: "REASON", text: ({ reason: why }) => why ?? NOTHING, shrinks: "end" },
   ];
 }

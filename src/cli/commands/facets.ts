@@ -28,7 +28,7 @@ export const facets = defineCommand({
 
 function columns(isCapped: boolean): readonly Column<FacetCounts["values"][number]>[] {
   return [
-    { title: "VALUE", text: ({ value }) => value, shrinks: true },
+    { title: "VALUE", text: ({ value }) => value, shrinks: "end" },
     { title: "JOBS", text: (each) => `${isCapped ? "at least " : ""}${count(each.count)}`, align: "right" },
   ];
 }

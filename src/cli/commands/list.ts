@@ -1,4 +1,4 @@
-import type { Client, ListJobs } from "../../client/client.ts";
+import type { ListJobs, PlainClient } from "../../client/client.ts";
 import type { JobSummary } from "../../core/job.ts";
 import { SORTS, type Sort } from "../../core/list-order.ts";
 import { toSummaryWire } from "../../http/wire/job.ts";
@@ -42,13 +42,13 @@ export const list = defineCommand({
     const print = (job: JobSummary): unknown =>
       input.ids ? output.line(job.id) : output.json ? output.value(toSummaryWire(job)) : rows.push(job);
     const next = await session.withClient((client) => eachJob(client, query, limit, print));
-    if (!input.ids && !output.json) output.items(rows, toSummaryWire, columns(Date.now()), "no jobs");
+    if (!input.ids && !output.json) output.items(rows, toSummaryWire, columns(Date.now(), status !== undefined), "no jobs");
     if (next !== null) output.message(`there may be more: continue with --cursor ${next}`);
   },
 });
 
 /** Reads pages until there are enough jobs: a short page may not be the last. Returns the cursor of the rest. */
-async function eachJob(client: Client, query: ListJobs, limit: number, print: (job: JobSummary) => unknown): Promise<string | null> {
+async function eachJob(client: PlainClient, query: ListJobs, limit: number, print: (job: JobSummary) => unknown): Promise<string | null> {
   let cursor = query.cursor ?? null;
   let left = limit;
   do {
@@ -60,16 +60,22 @@ async function eachJob(client: Client, query: ListJobs, limit: number, print: (j
   return cursor;
 }
 
-function columns(now: number): readonly Column<JobSummary>[] {
+/** With one status for all, its column is the first that a narrow terminal can do without. */
+function columns(now: number, hasOneStatus: boolean): readonly Column<JobSummary>[] {
   return [
     { title: "ID", text: ({ id }) => id },
-    { title: "TYPE", text: ({ type }) => type, shrinks: true },
-    { title: "QUEUE", text: ({ queue }) => queue, shrinks: true },
-    { title: "PRIORITY", text: ({ priority }) => String(toPriority(priority)) },
-    { title: "STATUS", text: ({ status }) => status, style: ({ status }) => STATUS_STYLES[status] },
-    { title: "ATTEMPT", text: ({ attempt }) => String(attempt), align: "right" },
-    { title: "AGE", text: ({ createdAt }) => age(createdAt, now), align: "right" },
-    { title: "TOOK", text: ({ durationMs }) => took(durationMs), align: "right" },
-    { title: "ERROR", text: ({ error }) => error?.message ?? NOTHING, shrinks: true },
+    { title: "TYPE", text: ({ type }) => type, shrinks: "middle", atLeast: 12 },
+    { title: "QUEUE", text: ({ queue }) => queue, shrinks: "middle", leaveOut: 3 },
+    { title: "PRIORITY", text: ({ priority }) => String(toPriority(priority)), leaveOut: 5 },
+    {
+      title: "STATUS",
+      text: ({ status }) => status,
+      style: ({ status }) => STATUS_STYLES[status],
+      leaveOut: hasOneStatus ? 7 : 1,
+    },
+    { title: "ATTEMPT", text: ({ attempt }) => String(attempt), align: "right", leaveOut: 4 },
+    { title: "AGE", text: ({ createdAt }) => age(createdAt, now), align: "right", leaveOut: 2 },
+    { title: "TOOK", text: ({ durationMs }) => took(durationMs), align: "right", leaveOut: 6 },
+    { title: "ERROR", text: ({ error }) => error?.message ?? NOTHING, shrinks: "end", atLeast: 20 },
   ];
 }

@@ -1,8 +1,9 @@
 import type { HistoryQuery, QueueInfo, QueueOptions, TypeFigures, WaitingType } from "../../client/client.ts";
+import { defaultsInWords } from "../../core/attempt-options.ts";
 import { formatDuration } from "../../core/duration.ts";
-import { STATUSES } from "../../core/job.ts";
+import { type Status, STATUSES } from "../../core/job.ts";
 import { toQueueDetailsWire, toQueueWire } from "../../http/wire/queue.ts";
-import { type CommandGroup, defineVerb, number, type Option, reason, required, text, time, toggle } from "../command.ts";
+import { type CommandGroup, defineVerb, number, numberOr, type Option, reason, required, text, time, toggle } from "../command.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
 import { count } from "../../core/counted.ts";
 import { NOTHING, span, took } from "../figures.ts";
@@ -10,31 +11,41 @@ import { since } from "../job-filter.ts";
 import type { Column } from "../table.ts";
 import { CREATE } from "./pause.ts";
 
+/** Statuses that a narrow terminal can do without. */
+const RARE: ReadonlySet<Status> = new Set(["blocked", "cancelled", "scheduled"]);
+
 const columns: readonly Column<QueueInfo>[] = [
-  { title: "QUEUE", text: ({ name }) => name, shrinks: true },
+  { title: "QUEUE", text: ({ name }) => name, shrinks: "middle" },
   { title: "STATE", text: ({ paused }) => (paused ? "paused" : "running"), style: ({ paused }) => (paused ? "yellow" : undefined) },
   ...STATUSES.map((status): Column<QueueInfo> => ({
     title: status.toUpperCase(),
     text: ({ counts }) => count(counts[status]),
     align: "right",
+    ...(RARE.has(status) ? { leaveOut: 1 } : {}),
   })),
   { title: "OLDEST", text: ({ oldestWaitingMs }) => (oldestWaitingMs === null ? NOTHING : span(oldestWaitingMs)), align: "right" },
-  { title: "PER MINUTE", text: ({ rate }) => count(rate), align: "right" },
-  { title: "CAPACITY", text: ({ capacity }) => (capacity === null ? NOTHING : count(capacity)), align: "right" },
-  { title: "HEAD START", text: ({ headStart }) => (headStart === null ? "strict" : formatDuration(headStart)), align: "right" },
-  { title: "DEAD LETTERS", text: ({ deadLetters }) => (deadLetters ? "on" : "off") },
-  { title: "FACETS", text: ({ facets }) => facets.map(({ field }) => field).join(", ") || NOTHING },
-  { title: "KEEP", text: ({ retention: { age, count: most } }) => `${formatDuration(age)} or ${count(most)}` },
+  { title: "PER MINUTE", text: ({ rate }) => count(rate), align: "right", leaveOut: 2 },
+  { title: "CAPACITY", text: ({ capacity }) => (capacity === null ? NOTHING : count(capacity)), align: "right", leaveOut: 3 },
+  {
+    title: "HEAD START",
+    text: ({ headStart }) => (headStart === null ? "strict" : formatDuration(headStart)),
+    align: "right",
+    leaveOut: 4,
+  },
+  { title: "DEAD LETTERS", text: ({ deadLetters }) => (deadLetters ? "on" : "off"), leaveOut: 5 },
+  { title: "FACETS", text: ({ facets }) => facets.map(({ field }) => field).join(", ") || NOTHING, leaveOut: 6 },
+  { title: "DEFAULTS", text: ({ defaults }) => defaultsInWords(defaults) || NOTHING, leaveOut: 8 },
+  { title: "KEEP", text: ({ retention: { age, count: most } }) => `${formatDuration(age)} or ${count(most)}`, leaveOut: 7 },
 ];
 
 const typeColumns: readonly Column<WaitingType>[] = [
-  { title: "TYPE", text: ({ type }) => type, shrinks: true },
+  { title: "TYPE", text: ({ type }) => type, shrinks: "middle" },
   { title: "OLDEST", text: ({ oldestWaitingMs }) => span(oldestWaitingMs), align: "right" },
   { title: "WORKER", text: ({ hasWorker }) => (hasWorker ? "live" : "none"), style: ({ hasWorker }) => (hasWorker ? undefined : "red") },
 ];
 
 const figureColumns: readonly Column<TypeFigures>[] = [
-  { title: "TYPE", text: ({ type }) => type ?? "(other types)", shrinks: true },
+  { title: "TYPE", text: ({ type }) => type ?? "(other types)", shrinks: "middle" },
   { title: "ENQUEUED", text: ({ enqueued }) => count(enqueued), align: "right" },
   { title: "COMPLETED", text: ({ completed }) => count(completed), align: "right" },
   { title: "FAILED", text: ({ failed }) => count(failed), align: "right", style: ({ failed }) => (failed > 0 ? "red" : undefined) },
@@ -54,6 +65,20 @@ function orNone<Value>(option: Option<Value>, word: string): Option<Value | null
 function fields(about: string): Option<readonly string[] | undefined> {
   const option = text("<field,…>", about, ["none"]);
   return { ...option, read: (given) => (given === undefined ? undefined : given === "none" ? [] : String(given).split(",")) };
+}
+
+/** Options of jobs and their values. The client refuses what is not valid. */
+function defaultsOption(about: string): Option<QueueOptions["defaults"]> {
+  const option = text("<option=value,…>", about, ["none"]);
+  return { ...option, read: (given) => (given === undefined ? undefined : given === "none" ? null : readPairs(String(given))) };
+}
+
+function readPairs(given: string): QueueOptions["defaults"] {
+  const pairs = given.split(",").map((pair) => {
+    const [name = "", value = ""] = pair.split("=").map((part) => part.trim());
+    return [name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()), numberOr(value)] as const;
+  });
+  return Object.fromEntries(pairs);
 }
 
 /** On or off. The client refuses anything else. */
@@ -119,6 +144,7 @@ export const queues: CommandGroup = {
         headStart: orNone(time("how much time one step of priority is worth: 1m; strict: the higher priority always goes first"), "strict"),
         deadLetters: onOrOff("whether jobs that failed for good become dead letters"),
         facets: fields("payload fields to index, up to 4, separated by commas: customer,order.region; none removes all"),
+        defaults: defaultsOption("defaults for its jobs, in place of the ones before: max-retries=5,timeout=2m; none removes all"),
         keepAge: { ...time("how long completed and cancelled jobs are kept"), field: "retention.age" },
         keepCount: { ...number("how many of them are kept"), field: "retention.count" },
         keepAtLeast: { ...time("how long they are always kept"), field: "retention.keepAtLeast" },

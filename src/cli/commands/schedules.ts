@@ -7,7 +7,7 @@ import { toPriority } from "../../http/wire/values.ts";
 import { type CommandGroup, defineVerb, number, optional, reason, required, toggle } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
-import { moment, NOTHING } from "../figures.ts";
+import { moment, momentIn, NOTHING } from "../figures.ts";
 import { payloadOf } from "../../core/json-text.ts";
 import type { Output } from "../output.ts";
 import { safePrettyJson } from "../safe-text.ts";
@@ -117,7 +117,8 @@ export const schedules: CommandGroup = {
         print(await session.withClient((client) => client.schedules.resume(name, { reason: why })), session.output),
     }),
     preview: defineVerb("Show when a schedule will fire", {
-      about: "Shows when a schedule will fire next. With --cron or --every you can try a timing without a schedule.",
+      about:
+        "Shows when a schedule will fire next, in its time zone or in that of --time-zone. With --cron or --every you can try a timing without a schedule.",
       examples: [
         "millrace schedules preview nightly --count 3",
         `millrace schedules preview --cron "0 3 * * 1" --time-zone America/New_York`,
@@ -128,11 +129,14 @@ export const schedules: CommandGroup = {
         const timing = { cron, timeZone, every };
         const hasTiming = cron !== undefined || every !== undefined;
         if (hasTiming === (name !== undefined)) throw new CommandRefused("name a schedule to preview, or pass --cron or --every, not both");
-        const times = await session.withClient((client) => client.schedules.preview(name ?? (timing as ScheduleTiming), count));
+        const { times, zone } = await session.withClient(async ({ schedules }) => ({
+          times: await schedules.preview(name ?? (timing as ScheduleTiming), count),
+          zone: timeZone ?? (name === undefined ? undefined : (await schedules.get(name))?.timeZone),
+        }));
         const now = Date.now();
         for (const at of times) {
           if (session.output.json) session.output.value({ run_at: new Date(at).toISOString() });
-          else session.output.line(moment(at, now));
+          else session.output.line(momentIn(zone ?? "UTC", at, now));
         }
       },
     }),
@@ -154,13 +158,18 @@ function timingOf({ cron, every, timeZone }: Schedule): string {
 
 function columns(now: number): readonly Column<Schedule>[] {
   return [
-    { title: "NAME", text: ({ name }) => name, shrinks: true },
-    { title: "WHEN", text: timingOf },
-    { title: "TYPE", text: ({ type }) => type, shrinks: true },
-    { title: "QUEUE", text: ({ queue }) => queue, shrinks: true },
-    { title: "STATE", text: ({ paused }) => (paused ? "paused" : "active"), style: ({ paused }) => (paused ? "yellow" : undefined) },
+    { title: "NAME", text: ({ name }) => name, shrinks: "middle", atLeast: 12 },
+    { title: "WHEN", text: timingOf, shrinks: "end", atLeast: 12 },
+    { title: "TYPE", text: ({ type }) => type, shrinks: "middle", atLeast: 12 },
+    { title: "QUEUE", text: ({ queue }) => queue, shrinks: "middle", leaveOut: 2 },
+    {
+      title: "STATE",
+      text: ({ paused }) => (paused ? "paused" : "active"),
+      style: ({ paused }) => (paused ? "yellow" : undefined),
+      leaveOut: 1,
+    },
     { title: "NEXT", text: ({ nextRunAt }) => moment(nextRunAt, now) },
-    { title: "LAST", text: ({ lastRunAt }) => moment(lastRunAt, now), shrinks: true },
+    { title: "LAST", text: ({ lastRunAt }) => moment(lastRunAt, now), leaveOut: 3 },
   ];
 }
 

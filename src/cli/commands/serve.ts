@@ -1,11 +1,10 @@
 /** `start` and `server`: a server that runs until a signal stops it, with or without your handlers. */
-import type { Handlers } from "../../client/client.ts";
 import { typesOf } from "../../client/handler-types.ts";
 import { SETTING_NAMES } from "../../config.ts";
 import { serve } from "../../serve.ts";
 import { stopOnSignals } from "../../worker/stop-on-signals.ts";
 import { defineCommand } from "../command.ts";
-import { type ExampleJob, HANDLERS, loadHandlers } from "../handlers-module.ts";
+import { type ExampleJob, HANDLERS, type HandlersModule, loadHandlers } from "../handlers-module.ts";
 import type { Session } from "../session.ts";
 import { packageVersion } from "../version.ts";
 
@@ -17,11 +16,11 @@ export const start = defineCommand({
   settings: SETTING_NAMES,
   async run(input, session) {
     if (input.handlers === undefined) return serveUntilSignal(session);
-    const { handlers, example } = await loadHandlers(input.handlers, session.terminal.cwd);
+    const { handlers, backoffs, example } = await loadHandlers(input.handlers, session.terminal.cwd);
     const types = typesOf(handlers);
     const others = types.includes("*") ? "" : "; jobs of other types wait for a worker that handles them";
     session.output.message(`millrace: running jobs of type ${types.join(", ")}${others}`);
-    return serveUntilSignal(session, handlers, example ?? { type: types[0]! });
+    return serveUntilSignal(session, { handlers, backoffs, example: example ?? { type: types[0]! } });
   },
 });
 
@@ -34,17 +33,17 @@ export const server = defineCommand({
 });
 
 /** Never returns: a signal ends the process with 0, a second signal with 1. */
-async function serveUntilSignal(session: Session, handlers?: Handlers, example?: ExampleJob): Promise<never> {
+async function serveUntilSignal(session: Session, { handlers, backoffs, example }: Partial<HandlersModule> = {}): Promise<never> {
   const { config } = await session.settings(...SETTING_NAMES);
   const store = await session.storeName();
-  const served = await serve(config, { version: packageVersion(), handlers });
+  const served = await serve(config, { version: packageVersion(), handlers, backoffs });
   stopOnSignals(served);
   session.announceStop(config.workerShutdownTimeout);
   session.output.message(`millrace: serving ${store}`);
   if (served.dashboardUrl !== null) session.output.message(`millrace: dashboard on ${served.dashboardUrl}`);
   session.output.message(`millrace: API on ${served.url}/api/v1, its reference on ${served.url}/docs`);
   // With API keys the line would need one, and we never print a key.
-  if (example !== undefined && config.apiKey.length === 0) session.output.message(`millrace: try it: ${curlLine(served.url, example)}`);
+  if (example && config.apiKey.length === 0) session.output.message(`millrace: try it: ${curlLine(served.url, example)}`);
   return new Promise<never>(() => {});
 }
 

@@ -41,7 +41,7 @@ export function queueColumns(statuses: readonly Status[]): readonly Column<Queue
       title: "QUEUE",
       text: ([name, { paused }]) => (paused ? `${name} (paused)` : name),
       style: ([, { paused }]) => (paused ? "yellow" : undefined),
-      shrinks: true,
+      shrinks: "middle",
     },
     ...statuses.map((status): Column<QueueRow> => ({
       title: status.toUpperCase(),

@@ -1,8 +1,9 @@
 import { counted } from "../../core/counted.ts";
+import { suggest } from "../../core/did-you-mean.ts";
 import type { Event } from "../../core/event.ts";
 import { toEventWire } from "../../http/wire/event.ts";
 import { defineCommand, number, text, texts } from "../command.ts";
-import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { CommandRefused, EXIT, type ExitCode } from "../exit-codes.ts";
 import { took } from "../figures.ts";
 import type { Style } from "../table.ts";
 
@@ -37,6 +38,10 @@ export const tail = defineCommand({
   async run({ event, type, queue, limit }, session) {
     const { output } = session;
     const kinds = event?.flatMap((kind) => kind.split(","));
+    const unknown = kinds?.find((kind) => !Object.hasOwn(STYLES, kind));
+    if (unknown !== undefined) {
+      throw new CommandRefused(`--event ${unknown}: there is no such event; ${suggest(unknown, Object.keys(STYLES), "events")}`);
+    }
     const signal = session.interrupted();
     const store = await session.storeName();
     return session.withClient(async (client): Promise<ExitCode> => {

@@ -24,8 +24,8 @@ export const types = defineCommand({
 });
 
 const COLUMNS: readonly Column<HandledType>[] = [
-  { title: "TYPE", text: ({ type }) => (type === "*" ? "any" : type), shrinks: true },
+  { title: "TYPE", text: ({ type }) => (type === "*" ? "any" : type), shrinks: "middle" },
   { title: "WORKERS", text: ({ workers }) => count(workers), align: "right" },
   { title: "SCHEMA", text: ({ schema }) => (schema === null ? "-" : "yes") },
-  { title: "QUEUES", text: ({ queues }) => queues.join(", "), shrinks: true },
+  { title: "QUEUES", text: ({ queues }) => queues.join(", "), shrinks: "end" },
 ];

@@ -2,9 +2,10 @@ import type { Client, Leases } from "../../client/client.ts";
 import { QueueBounds } from "../../client/queue-bounds.ts";
 import { WORKER_SETTINGS, workOptions } from "../../config.ts";
 import { ALL_QUEUES } from "../../core/delivery.ts";
+import { MillraceError } from "../../core/errors.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { JobLines } from "../../observe/job-lines.ts";
-import { watchLeases } from "../../observe/lease-watch.ts";
+import { type LeaseWatcher, watchLeases } from "../../observe/lease-watch.ts";
 import { openLog, troubleLines } from "../../observe/log.ts";
 import { stopOnSignals } from "../../worker/stop-on-signals.ts";
 import { typesOf } from "../../client/handler-types.ts";
@@ -27,18 +28,20 @@ export const worker = defineCommand({
     if (input.handlers === undefined) throw new CommandRefused("--handlers is required: name a module, such as --handlers ./jobs.ts");
     const queues = readQueues(input.queues);
     const { config } = await session.settings(...WORKER_SETTINGS);
-    const { handlers } = await loadHandlers(input.handlers, session.terminal.cwd);
+    const { handlers, backoffs } = await loadHandlers(input.handlers, session.terminal.cwd);
     const store = await session.storeName();
     const log = await openLog({ level: config.logLevel });
     process.once("exit", () => log.flush());
     const lines = new JobLines(log.logger);
-    const watching = { leases: (leases: Leases) => watchLeases(leases, [lines]), onLost: lines.lost.bind(lines) };
+    const first = firstExchange();
+    const watching = { leases: (leases: Leases) => watchLeases(leases, [lines, first.watcher]), onLost: lines.lost.bind(lines) };
     const client = await session.openWorkingClient(watching, troubleLines(log.logger));
     try {
       await boundQueues(client, Object.keys(queues), config.queueCapacity, session);
-      const { slots } = client.work(handlers, { ...workOptions(config), queues });
+      const { slots } = client.work(handlers, { ...workOptions(config), queues, backoffs });
       stopOnSignals(client, { grace: config.workerShutdownTimeout });
       session.announceStop(config.workerShutdownTimeout);
+      await first.answered;
       const types = counted(typesOf(handlers).length, "type");
       session.output.message(
         `millrace: a worker for ${types} on ${store}, ${counted(slots, "slot")}, queues ${Object.keys(queues).join(", ")}`,
@@ -51,6 +54,15 @@ export const worker = defineCommand({
     await new Promise<never>(() => {});
   },
 });
+
+/** Whether the worker runs: the store has answered it. A server that refuses the key will refuse it again, so that ends the command. */
+function firstExchange(): { readonly answered: Promise<void>; readonly watcher: LeaseWatcher } {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const failed = (error: unknown): void => {
+    if (error instanceof MillraceError && (error.code === "unauthorized" || error.code === "forbidden")) reject(error);
+  };
+  return { answered: promise, watcher: { exchanged: resolve, failed } };
+}
 
 /** `mail=3,default=1`, or names alone. The client refuses what is not a weight. */
 function readQueues(given: string | undefined): Readonly<Record<string, number>> {

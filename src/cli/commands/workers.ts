@@ -26,20 +26,20 @@ export const workers = defineCommand({
 });
 
 const servedColumns: readonly Column<Pick<WorkerInfo, "queues" | "types" | "version">>[] = [
-  { title: "VERSION", text: ({ version = NOTHING }) => version, shrinks: true },
-  { title: "QUEUES", text: ({ queues }) => queues.join(", "), shrinks: true },
-  { title: "TYPES", text: ({ types }) => (types === "*" ? "any" : types.join(", ")), shrinks: true },
+  { title: "VERSION", text: ({ version = NOTHING }) => version, shrinks: "middle", leaveOut: 6 },
+  { title: "QUEUES", text: ({ queues }) => queues.join(", "), shrinks: "end", leaveOut: 4 },
+  { title: "TYPES", text: ({ types }) => (types === "*" ? "any" : types.join(", ")), shrinks: "end" },
 ];
 
 export function workerColumns(now: number): readonly Column<WorkerInfo>[] {
   return [
-    { title: "WORKER", text: ({ id }) => id, shrinks: true },
-    { title: "HOST", text: ({ host, pid }) => `${host}:${pid}`, shrinks: true },
+    { title: "WORKER", text: ({ id }) => id, shrinks: "middle" },
+    { title: "HOST", text: ({ host, pid }) => `${host}:${pid}`, shrinks: "middle", atLeast: 10 },
     { title: "STATE", text: ({ state }) => state, style: ({ state }) => (state === "busy" ? "yellow" : undefined) },
     { title: "BUSY", text: ({ runningCount, slots }) => `${runningCount}/${slots}`, align: "right" },
     { title: "USE", text: ({ use }) => (use === undefined ? NOTHING : `${average(use.minutes)} %`), align: "right" },
-    { title: "PER MINUTE", text: ({ perMinute }) => count(perMinute), align: "right" },
-    { title: "DONE", text: ({ processed }) => count(processed), align: "right" },
+    { title: "PER MINUTE", text: ({ perMinute }) => count(perMinute), align: "right", leaveOut: 7 },
+    { title: "DONE", text: ({ processed }) => count(processed), align: "right", leaveOut: 5 },
     { title: "LAST SEEN", text: ({ heartbeatAt }) => age(heartbeatAt, now), align: "right" },
     ...servedColumns,
   ];
@@ -51,13 +51,13 @@ function average(shares: readonly number[]): number {
 
 function formerColumns(now: number): readonly Column<FormerWorker>[] {
   return [
-    { title: "WORKER", text: ({ id }) => id, shrinks: true },
-    { title: "HOST", text: ({ host, pid }) => `${host}:${pid}`, shrinks: true },
+    { title: "WORKER", text: ({ id }) => id, shrinks: "middle" },
+    { title: "HOST", text: ({ host, pid }) => `${host}:${pid}`, shrinks: "middle", atLeast: 10 },
     { title: "END", text: ({ end }) => end, style: ({ end }) => (end === "lost" ? "red" : undefined) },
     { title: "ENDED", text: ({ endedAt }) => age(endedAt, now), align: "right" },
     { title: "LAST SEEN", text: ({ heartbeatAt }) => age(heartbeatAt, now), align: "right" },
     { title: "RAN THEN", text: ({ runningCount }) => count(runningCount), align: "right" },
-    { title: "DONE", text: ({ processed }) => count(processed), align: "right" },
+    { title: "DONE", text: ({ processed }) => count(processed), align: "right", leaveOut: 5 },
     ...servedColumns,
   ];
 }

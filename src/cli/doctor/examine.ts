@@ -1,8 +1,9 @@
 /** The checks of `doctor`. Each has a grade; none changes anything. */
-import type { Client } from "../../client/client.ts";
+import type { PlainClient } from "../../client/client.ts";
 import { SETTING_NAMES } from "../../config.ts";
 import { readSetting, showValue, type Source } from "../../config/read-config.ts";
 import { isServerUrl } from "../../config/store-url.ts";
+import { refuseOldNode } from "../../core/node-version.ts";
 import type { StoreFinding, StoreReport } from "../../core/store-report.ts";
 import { count, counted } from "../../core/counted.ts";
 import { took } from "../figures.ts";
@@ -21,7 +22,6 @@ export interface SettingCheck {
   readonly source: Source | null;
 }
 
-const OLDEST_NODE = [22, 18] as const;
 /** With a larger difference, ages shown on two machines no longer agree. */
 const CLOCK_TOLERANCE_MS = 1000;
 const MANY_DEAD = 10_000;
@@ -45,11 +45,12 @@ export async function examineSettings(session: Session): Promise<{ settings: Set
 }
 
 export function examineNode(version: string = process.versions.node): Check {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const isOld = major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]);
-  return isOld
-    ? check("node", "bad", `Node ${version} is too old: Millrace ${packageVersion()} needs ${OLDEST_NODE.join(".")} or newer`)
-    : check("node", "good", `Millrace ${packageVersion()} on Node ${version}`);
+  try {
+    refuseOldNode(version);
+    return check("node", "good", `Millrace ${packageVersion()} on Node ${version}`);
+  } catch (error) {
+    return check("node", "bad", messageOf(error));
+  }
 }
 
 /** Checks whether a store or server answers, its version, its clock, and its jobs and workers. */
@@ -110,7 +111,7 @@ async function contentChecks(session: Session): Promise<Check[]> {
   }
 }
 
-async function contentOf(client: Client): Promise<Check[]> {
+async function contentOf(client: PlainClient): Promise<Check[]> {
   const [{ deadCount: dead, activeWorkers }, findings] = await Promise.all([client.stats(), client.attention()]);
   const unhandled = findings.filter(({ code }) => code === "no_workers" || code === "no_worker");
   return [

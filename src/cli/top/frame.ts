@@ -3,7 +3,7 @@ import { queueColumns, type QueueRow } from "../commands/stats.ts";
 import { workerColumns } from "../commands/workers.ts";
 import { count, counted } from "../../core/counted.ts";
 import { age, percentiles, rate } from "../figures.ts";
-import { safeLine } from "../safe-text.ts";
+import { safeLine } from "../../core/safe-line.ts";
 import { type Column, layOut, type Layout } from "../table.ts";
 import { cutToWidth, padToWidth, textWidth } from "../text-width.ts";
 import type { SeenError, Snapshot } from "./snapshot.ts";
@@ -110,7 +110,7 @@ function errorColumns(now: number): readonly Column<SeenError>[] {
   return [
     { title: "SEEN", text: ({ count: times }) => `${count(times)}x`, align: "right" },
     { title: "LAST", text: ({ lastAt }) => age(lastAt, now), align: "right" },
-    { title: "TYPE", text: ({ type }) => type, shrinks: true },
-    { title: "ERROR", text: ({ message }) => message, style: () => "red", shrinks: true },
+    { title: "TYPE", text: ({ type }) => type, shrinks: "middle" },
+    { title: "ERROR", text: ({ message }) => message, style: () => "red", shrinks: "end" },
   ];
 }

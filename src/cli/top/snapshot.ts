@@ -1,5 +1,5 @@
 /** The data of `top`: current statistics, the rate over time, and recent errors. */
-import type { Client, Stats, WorkerInfo } from "../../client/client.ts";
+import type { PlainClient, Stats, WorkerInfo } from "../../client/client.ts";
 import type { Event } from "../../core/event.ts";
 import { isInternalQueue } from "../../core/internal.ts";
 import { toStatsWire, toWorkerWire } from "../../http/wire/queue.ts";
@@ -35,12 +35,12 @@ const KEPT_ERRORS = 50;
 
 /** Takes snapshots, and keeps rates and errors between them. */
 export class Watch {
-  readonly #client: Client;
+  readonly #client: PlainClient;
   readonly #errors = new Map<string, SeenError>();
   #rates: number[] = [];
   #last: { readonly at: number; readonly processed: number } | null = null;
 
-  constructor(client: Client) {
+  constructor(client: PlainClient) {
     this.#client = client;
   }
 

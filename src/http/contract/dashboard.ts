@@ -11,7 +11,9 @@ export type Role = (typeof ROLES)[number];
 const Session = Type.Object({
   user: nullable(Type.String({ description: "Who signed in; null for a key, and where no sign-in is needed." })),
   role: nullable(Type.Enum([...ROLES], { description: "What you may do; null if you must sign in first." })),
-  sign_in: Type.Enum(["none", "key", "password"], { description: "How to sign in." }),
+  sign_in: Type.Enum(["none", "key", "password", "application"], {
+    description: "How to sign in; application: where the application around this server asks.",
+  }),
 });
 
 export const dashboardRoutes = {

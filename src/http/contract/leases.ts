@@ -8,6 +8,7 @@ import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import {
   MAX_BATCH,
   MAX_HOST_LENGTH,
+  MAX_LEASE_MS,
   MAX_QUEUES,
   MAX_RUNNING_SHOWN,
   MAX_SLOTS,
@@ -58,6 +59,13 @@ export const OutcomeInput = closed({
   run_ms: Type.Optional(
     Type.Number({ minimum: 0, description: "the duration of the attempt in milliseconds; by default, the time since the claim" }),
   ),
+  held_ms: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_LEASE_MS,
+      description: "for a job that was claimed with ahead: how many milliseconds after the claim its handler was called",
+    }),
+  ),
 });
 export type OutcomeWire = Static<typeof OutcomeInput>;
 const outcomes = Type.Array(OutcomeInput, { maxItems: MAX_BATCH, description: `a list of at most ${MAX_BATCH} outcomes` });
@@ -77,7 +85,12 @@ const Result = Type.Object({
 export type LeaseResultWire = Static<typeof Result>;
 const Results = Type.Object({ results: Type.Array(Result) });
 
-const LeasedJob = Type.Object({ ...Job.properties, lease_expires_at: Time });
+const LeasedJob = Type.Object({
+  ...Job.properties,
+  lease_expires_at: Time,
+  snoozes: Type.Integer({ minimum: 0, description: "How often the job was put off by snooze." }),
+  dead_letters: Type.Boolean({ description: "Whether its queue keeps dead letters: a job that fails for good is dead, otherwise failed." }),
+});
 export type LeasedJobWire = Static<typeof LeasedJob>;
 
 const Progress = closed({
@@ -189,6 +202,12 @@ export const leaseRoutes = {
         Type.Integer({ minimum: 0, maximum: 0xffff_ffff, description: "a whole number that counts the claims of this worker" }),
       ),
       again: Type.Optional(Type.Boolean({ description: "true if the answer to this turn's claim was lost: you get the same jobs again" })),
+      ahead: Type.Optional(
+        Type.Boolean({
+          description:
+            "true if jobs may wait in the worker before their handlers are called. Then job:started is told with the outcome, which has held_ms",
+        }),
+      ),
       outcomes: Type.Optional(outcomes),
     }),
     maxBody: MAX_BATCH_BYTES,

@@ -1,12 +1,26 @@
 /** Queues and statistics. */
-import { Type } from "typebox";
+import { type TSchema, Type } from "typebox";
 import { FINDING_CODES, SEVERITIES } from "../../core/attention.ts";
 import { MAX_TYPES_COUNTED } from "../../core/counters.ts";
 import { MAX_FACETS, MAX_FIELD_LENGTH } from "../../core/facets.ts";
 import { STATUSES } from "../../core/job.ts";
 import { MAX_WAITING_TYPES } from "../../core/queue.ts";
 import type { Route } from "./route.ts";
-import { closed, Count, duration, Internal, Message, Milliseconds, moment, Name, nullable, oneOf, REASON, Time } from "./schemas.ts";
+import {
+  ATTEMPT_FIELDS,
+  closed,
+  Count,
+  duration,
+  Internal,
+  Message,
+  Milliseconds,
+  moment,
+  Name,
+  nullable,
+  oneOf,
+  REASON,
+  Time,
+} from "./schemas.ts";
 
 const StatusCounts = Type.Object(
   Object.fromEntries(STATUSES.map((status) => [status, Count])) as Record<(typeof STATUSES)[number], typeof Count>,
@@ -40,6 +54,16 @@ const QUEUE = {
   facets: Type.Array(Type.Object({ field: Type.String(), since: Time }), {
     description: "Fields of the payload that are indexed, and since when every new job has them.",
   }),
+  defaults: Type.Object(
+    {
+      max_retries: nullable(Count),
+      max_lost: nullable(Count),
+      retry_delay: nullable(Milliseconds),
+      backoff: nullable(Type.String()),
+      timeout: nullable(Milliseconds),
+    },
+    { description: "Defaults for the options of its jobs; null for each that it does not set." },
+  ),
   retention: Type.Object({ age: Milliseconds, count: Count, keep_at_least: Milliseconds }),
 };
 const Queue = Type.Object(QUEUE);
@@ -56,6 +80,13 @@ const QueueDetails = Type.Object({
   ),
 });
 
+/** A default that may be left to others: null is as if it were left out. */
+function unsettable<Schema extends TSchema>(schema: Schema) {
+  return Type.Optional(
+    Type.Union([schema, Type.Null()], { description: `${(schema as { description?: string }).description}; null for none` }),
+  );
+}
+
 const Settings = closed({
   capacity: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description: "how many jobs may wait, at least 1, or null for no limit" }),
@@ -70,6 +101,21 @@ const Settings = closed({
     Type.Union([Type.Array(Type.String({ maxLength: MAX_FIELD_LENGTH }), { maxItems: MAX_FACETS }), Type.Null()], {
       description: `at most ${MAX_FACETS} names of payload fields, such as customer or customer.id; they replace the ones before`,
     }),
+  ),
+  defaults: Type.Optional(
+    Type.Union(
+      [
+        closed({
+          max_retries: unsettable(ATTEMPT_FIELDS.max_retries),
+          max_lost: unsettable(ATTEMPT_FIELDS.max_lost),
+          retry_delay: unsettable(ATTEMPT_FIELDS.retry_delay),
+          backoff: unsettable(ATTEMPT_FIELDS.backoff),
+          timeout: unsettable(ATTEMPT_FIELDS.timeout),
+        }),
+        Type.Null(),
+      ],
+      { description: "an object of max_retries, max_lost, retry_delay, backoff and timeout, or null for none; it replaces the one before" },
+    ),
   ),
   retention: Type.Optional(
     closed(
@@ -153,8 +199,7 @@ export const queueRoutes = {
       type: Type.Optional(Name),
       times: Type.Optional(
         Type.Boolean({
-          description:
-            "true to add run and wait times: minutes have them for the last two hours, hours as long as hours are kept; needs queue",
+          description: "true to add run and wait times: minutes have them for the last hour, hours as long as hours are kept; needs queue",
         }),
       ),
     }),

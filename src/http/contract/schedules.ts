@@ -18,7 +18,11 @@ const Schedule = Type.Object({
   max_retries: Count,
   max_lost: Count,
   retry_delay: Milliseconds,
+  backoff: Job.properties.backoff,
   timeout: Milliseconds,
+  unset: Type.Array(Type.String(), {
+    description: "Which of these options the schedule does not set: each run takes them from the defaults of its queue, if that has some.",
+  }),
   tags: Type.Array(Type.String()),
   meta: Job.properties.meta,
   webhook_url: nullable(Type.String()),

@@ -8,7 +8,8 @@ import { MAX_FACETS, MAX_FIELD_LENGTH } from "../../core/facets.ts";
 import { MAX_CURSOR_LENGTH, MAX_PAGE } from "../../core/filter.ts";
 import { SORTS } from "../../core/list-order.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, STATUSES } from "../../core/job.ts";
-import { JOB_OPTIONS, MAX_KEY_BYTES, MAX_RETRIES, MAX_TAG_LENGTH, MAX_TAGS, MAX_URL_LENGTH, TAG_RULE } from "../../core/job-options.ts";
+import { MAX_RETRIES } from "../../core/attempt-options.ts";
+import { JOB_OPTIONS, MAX_KEY_BYTES, MAX_TAG_LENGTH, MAX_TAGS, MAX_URL_LENGTH, TAG_RULE } from "../../core/job-options.ts";
 import { MAX_REASON_LENGTH } from "../../core/manual-change.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { withoutDate } from "../../core/time-words.ts";
@@ -99,6 +100,7 @@ const SUMMARY = {
   lost_count: Type.Integer({ minimum: 0, description: "Attempts whose worker died or was cut off, since the last retry by hand." }),
   attempt: Type.Integer({ minimum: 0, description: "Attempts started." }),
   retry_delay: Milliseconds,
+  backoff: Type.String({ description: "How the delay grows: exponential, fixed, or the name of a function of the workers." }),
   timeout: Milliseconds,
   error: nullable(JobErrorShape),
   progress: nullable(ProgressShape),
@@ -144,14 +146,28 @@ function option<Schema extends TSchema>(name: keyof typeof JOB_OPTIONS, schema: 
   return Type.Optional(Type.Union([schema], { description: JOB_OPTIONS[name].mustBe }));
 }
 
+/** Options that a queue can set for its jobs. */
+export const ATTEMPT_FIELDS = {
+  max_retries: option("maxRetries", Type.Integer({ minimum: 0, maximum: MAX_RETRIES })),
+  max_lost: option("maxLost", Type.Integer({ minimum: 0, maximum: MAX_RETRIES })),
+  retry_delay: Type.Optional(duration(JOB_OPTIONS.retryDelay.mustBe)),
+  backoff: option("backoff", Type.String({ pattern: NAME.source })),
+  timeout: Type.Optional(duration(JOB_OPTIONS.timeout.mustBe)),
+};
+
+const ATTEMPT_NAMES = Object.keys(ATTEMPT_FIELDS) as (keyof typeof ATTEMPT_FIELDS)[];
+
 /** Options of a job. The library checks their bounds: its messages say more. */
 export const JOB_FIELDS = {
   queue: Type.Optional(Name),
   priority: Type.Optional(PriorityInput),
-  max_retries: option("maxRetries", Type.Integer({ minimum: 0, maximum: MAX_RETRIES })),
-  max_lost: option("maxLost", Type.Integer({ minimum: 0, maximum: MAX_RETRIES })),
-  retry_delay: Type.Optional(duration(JOB_OPTIONS.retryDelay.mustBe)),
-  timeout: Type.Optional(duration(JOB_OPTIONS.timeout.mustBe)),
+  ...ATTEMPT_FIELDS,
+  unset: Type.Optional(
+    Type.Array(Type.Enum(ATTEMPT_NAMES), {
+      maxItems: ATTEMPT_NAMES.length,
+      description: `which of ${ATTEMPT_NAMES.join(", ")} are set only as defaults: those of the queue come before them`,
+    }),
+  ),
   tags: option("tags", Type.Array(Type.String({ minLength: 1, maxLength: MAX_TAG_LENGTH }), { maxItems: MAX_TAGS })),
   meta: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], { description: JOB_OPTIONS.meta.mustBe })),
   webhook_url: Type.Optional(

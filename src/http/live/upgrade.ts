@@ -5,23 +5,42 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import { MillraceError } from "../../core/errors.ts";
 import { type Answerer, SWITCHING_PROTOCOLS } from "../answerer.ts";
 import type { Answer } from "../call.ts";
 import { NodeCall } from "../node-call.ts";
 import type { PreparedRoute } from "../prepared-route.ts";
 import { WireError } from "../problem.ts";
-import type { UpgradeListener } from "./upgrade-listener.ts";
+import type { UpgradeListener, UpgradeSource } from "./upgrade-listener.ts";
+
+/** Whether this is the path of WebSockets. Upgrades pass no router, so without a base path any mount path may come before it. */
+export function isUpgradePath(route: PreparedRoute, url: string, basePath: string): boolean {
+  const path = url.replace(/\?.*$/s, "");
+  return basePath === "" ? path.endsWith(route.path) : path === basePath + route.path;
+}
+
+/** The base paths of the servers that a Node server passes its upgrades to. */
+const attached = new WeakMap<UpgradeSource, Set<string>>();
+
+/** Two servers must not answer the same request: both would write to its socket. */
+export function noteAttached(node: UpgradeSource, basePath: string): void {
+  const taken = attached.get(node) ?? new Set();
+  if (taken.has(basePath) || (taken.size > 0 && (basePath === "" || taken.has(""))))
+    throw new MillraceError("invalid_input", "a server is attached to this node:http server already: give each a basePath of its own", {
+      field: "basePath",
+    });
+  attached.set(node, taken.add(basePath));
+}
 
 /** Answers upgrade requests: at the path of this route with a WebSocket, elsewhere as a call that matches no route. */
 export function upgradeListener(route: PreparedRoute, answerer: Answerer, basePath: string): UpgradeListener {
-  const path = basePath + route.path;
   return (incoming, socket, head) => {
     // A broken connection also closes. Without a listener, its error would end the process.
     socket.on("error", () => {});
     const { url = "/" } = incoming;
     const mark = url.indexOf("?");
     const call = new UpgradeCall(incoming, socket, head, mark === -1 ? "" : url.slice(mark + 1));
-    const reply = (mark === -1 ? url : url.slice(0, mark)) === path ? answerer.answer(route, call, {}) : answerer.answerNoRoute(call, []);
+    const reply = isUpgradePath(route, url, basePath) ? answerer.answer(route, call, {}) : answerer.answerNoRoute(call, []);
     void reply.then((answer) => {
       if (answer.status !== SWITCHING_PROTOCOLS) writeRefusal(socket, answer);
     });

@@ -2,14 +2,18 @@
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "../../client/client.ts";
 import { checkPayload } from "../../core/check-payload.ts";
 import { asInputError, invalid, MillraceError } from "../../core/errors.ts";
+import { typeOfKind } from "../../core/job-definition.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES, utf8Length } from "../../core/json.ts";
+import { mergeOptions } from "../../core/merge-options.ts";
+import { onlyDefaults } from "./only-defaults.ts";
 import { MAX_BATCH } from "../../core/work-limits.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
-import { isName, NAME_RULE } from "../../core/read-fields.ts";
+import { isName } from "../../core/read-fields.ts";
 import { Batcher, WaitingLimit } from "../../lib/batcher.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { PendingCalls } from "../../lib/pending-calls.ts";
 import { slices } from "../../lib/slices.ts";
 import type { AnswerFrom } from "../contract.ts";
 import { fromJobWire, fromPrunedWire } from "../wire/job.ts";
@@ -42,6 +46,7 @@ export class RemoteEnqueuer {
   readonly #defaults: JobOptions;
   readonly #createId: (tenBits: number) => string;
   readonly #batcher: Batcher<EncodedJob, EnqueuedJob>;
+  readonly #calls = new PendingCalls();
 
   constructor({ transport, clock, defaults }: RemoteEnqueuerOptions) {
     this.#transport = transport;
@@ -59,12 +64,16 @@ export class RemoteEnqueuer {
     });
   }
 
-  async enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
-    return this.#batcher.add(await this.#prepare(kind, payload, options));
+  enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
+    return this.#calls.add(this.#prepare(kind, payload, options).then((job) => this.#batcher.add(job)));
+  }
+
+  enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
+    return this.#calls.add(this.#enqueueMany(items, tx));
   }
 
   /** Sends one slice after the other, so that the store has the order of the list. After a failed slice, the rest is not tried. */
-  async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
+  async #enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
     if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
     refuseTransaction(tx);
     const jobs = await Promise.all(Array.from(items, (item: JobInput) => this.#prepareItem(item).catch(asInputError)));
@@ -82,7 +91,7 @@ export class RemoteEnqueuer {
 
   /** Resolves when every call that was accepted has its answer. */
   whenIdle(): Promise<void> {
-    return this.#batcher.whenIdle();
+    return this.#calls.whenIdle();
   }
 
   async #prepareItem(item: JobInput): Promise<EncodedJob> {
@@ -110,11 +119,12 @@ export class RemoteEnqueuer {
     const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
     // Checks the payload as the handler will see it.
     if (schema !== undefined) await checkPayload(schema, JSON.parse(text));
-    const said = merge(this.#defaults, defaults, own);
+    const said = mergeOptions(this.#defaults, defaults, own);
     const { queue = DEFAULT_QUEUE, idempotencyKey } = said;
     // The server refuses an invalid queue.
     const partition = isName(queue) ? partitionOf(queue) : 0;
-    const given = { ...said, type, queue, id: id ?? this.#createId(partition) };
+    const unset = onlyDefaults(this.#defaults, defaults, own);
+    const given = { ...said, ...unset, type, queue, id: id ?? this.#createId(partition) };
     return { text: wireText(given, { payload: text }), payload: text, idempotencyKey: idempotencyKey ?? null };
   }
 
@@ -147,18 +157,8 @@ function answerOf({ payload, idempotencyKey }: EncodedJob, result: BatchResult):
 }
 
 function readKind(kind: JobKind): { type: string; schema: JobDefinition<unknown>["input"]; defaults: JobOptions } {
-  const type: unknown = typeof kind === "object" && kind !== null ? kind.type : kind;
-  if (!isName(type)) throw invalid("type", NAME_RULE, type);
+  const type = typeOfKind(kind);
   return typeof kind === "string" ? { type, schema: undefined, defaults: {} } : { type, schema: kind.input, defaults: kind.options };
-}
-
-/** The call overrides the definition, and that overrides the defaults. `delay` and `runAt` replace each other. */
-function merge(...layers: readonly JobOptions[]): JobOptions {
-  return layers.reduce((below, layer) => {
-    const said = Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined)) as JobOptions;
-    const { delay: _, runAt: __, ...untimed } = below;
-    return "delay" in said || "runAt" in said ? { ...untimed, ...said } : { ...below, ...said };
-  }, {});
 }
 
 function refuseTransaction(tx: unknown): void {

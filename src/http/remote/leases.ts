@@ -38,8 +38,8 @@ export class RemoteLeases implements Leases {
     const ahead = claim === null ? reports.length : Math.max(0, reports.length - MAX_BATCH);
     const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, (batch) => this.#settle(batch));
     if (claim === null) return { results: early, jobs: [] };
-    const { workerId, queues, types, limit, leaseMs, turn, again } = claim;
-    const request = { worker_id: workerId, queues, types, limit, lease: leaseMs, turn, again };
+    const { workerId, queues, types, limit, leaseMs, turn, again, ahead: isAhead } = claim;
+    const request = { worker_id: workerId, queues, types, limit, lease: leaseMs, turn, again, ahead: isAhead };
     const { body } = await this.#transport.ask("POST /api/v1/leases", {
       body: `${JSON.stringify(request).slice(0, -1)},"outcomes":[${reports.slice(ahead).map(outcomeText).join(",")}]}`,
       repeatable: false,
@@ -129,9 +129,10 @@ export class RemoteLeases implements Leases {
 }
 
 /** The result is already JSON text. */
-function outcomeText({ id, fence, outcome }: Report): string {
+function outcomeText({ id, fence, outcome, heldMs }: Report): string {
   const said: Record<string, unknown> = { id, fence, outcome: outcome.kind };
   if ("runMs" in outcome) said["run_ms"] = outcome.runMs;
+  if (heldMs !== undefined) said["held_ms"] = heldMs;
   if ("delayMs" in outcome) said["delay"] = outcome.delayMs;
   if ("error" in outcome) said["error"] = outcome.error;
   const text = JSON.stringify(said);
@@ -144,11 +145,12 @@ function resultOf({ ok, code }: LeaseResultWire): LeaseAnswer {
 
 function toLeasedJob(wire: LeasedJobWire): LeasedJob {
   const job = fromJobWire(wire);
-  return { job, fence: wire.fence, leaseUntil: fromTime(wire.lease_expires_at), facts: factsOf(job) };
+  return { job, fence: wire.fence, leaseUntil: fromTime(wire.lease_expires_at), facts: factsOf(job, wire) };
 }
 
-/** Not all facts are on the wire. The server settles by its own facts, not by these. */
-function factsOf({ type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, webhookUrl }: Job): LeaseFacts {
-  const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes: 0 };
-  return { type, queue, ...counts, retryDelayMs: retryDelay, webhookUrl, deadLetters: true };
+function factsOf(job: Job, { snoozes, dead_letters: deadLetters }: LeasedJobWire): LeaseFacts {
+  const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, backoff, webhookUrl } = job;
+  const { attempt, workerId, startedAt } = job;
+  const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes };
+  return { type, queue, ...counts, retryDelayMs: retryDelay, backoff, webhookUrl, deadLetters, attempt, workerId, startedAt };
 }

@@ -1,6 +1,10 @@
 /** Schedules over HTTP. */
-import type { EnqueuedJob, Schedule, ScheduleInput, Schedules, ScheduleTiming } from "../../client/client.ts";
+import type { EnqueuedJob, Schedule, Schedules, ScheduleTiming } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
+import type { JobOptions } from "../../core/job-options.ts";
+import { mergeOptions } from "../../core/merge-options.ts";
+import { SCHEDULED_OPTIONS } from "../../core/schedule-record.ts";
+import { plainSchedule } from "../../core/job-definition.ts";
 import { textsIn } from "../../core/json-source.ts";
 import { withTexts } from "../../core/json-text.ts";
 import { isName, NAME_RULE } from "../../core/read-fields.ts";
@@ -8,14 +12,16 @@ import { fromJobWire } from "../wire/job.ts";
 import { fromScheduleWire } from "../wire/schedule.ts";
 import { fromTime } from "../wire/values.ts";
 import { changeQuery } from "./change-query.ts";
+import { onlyDefaults } from "./only-defaults.ts";
 import { queryOf } from "./queries.ts";
 import type { Answered, Transport } from "./transport.ts";
 import { wireText } from "./wire-text.ts";
 
-export function createRemoteSchedules(transport: Transport): Schedules {
+/** `defaults` of the client for jobs. */
+export function createRemoteSchedules(transport: Transport, defaults: JobOptions): Schedules {
   return {
-    create: async (schedule, options) => create(transport, schedule, queryOfChange(options)),
-    upsert: async (schedule, options) => upsert(transport, schedule, queryOfChange(options)),
+    create: async (schedule, options) => create(transport, await readInput(schedule, defaults), queryOfChange(options)),
+    upsert: async (schedule, options) => upsert(transport, await readInput(schedule, defaults), queryOfChange(options)),
     get: (name) => get(transport, name),
 
     async list() {
@@ -55,15 +61,13 @@ function queryOfChange(options: unknown): { readonly reason: string | undefined 
 }
 
 /** Is not repeated: after a lost answer, the repeat would be refused because of the first. */
-async function create(transport: Transport, input: ScheduleInput, query: ReturnType<typeof queryOfChange>): Promise<Schedule> {
-  const { name, ...rest } = readInput(input);
+async function create(transport: Transport, { name, ...rest }: Fields, query: ReturnType<typeof queryOfChange>): Promise<Schedule> {
   return scheduleIn(
     await transport.ask("POST /api/v1/schedules", { query, body: wireText({ name: readName(name), ...rest }), repeatable: false }),
   );
 }
 
-async function upsert(transport: Transport, input: ScheduleInput, query: ReturnType<typeof queryOfChange>): Promise<Schedule> {
-  const { name, ...rest } = readInput(input);
+async function upsert(transport: Transport, { name, ...rest }: Fields, query: ReturnType<typeof queryOfChange>): Promise<Schedule> {
   return scheduleIn(
     await transport.ask("PUT /api/v1/schedules/{name}", {
       params: { name: readName(name) },
@@ -74,9 +78,14 @@ async function upsert(transport: Transport, input: ScheduleInput, query: ReturnT
   );
 }
 
-function readInput(input: ScheduleInput): ScheduleInput {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid("schedule", "an object", input);
-  return input;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The fields of a schedule, with the defaults of the client for what they leave out. */
+async function readInput(input: unknown, defaults: JobOptions): Promise<Fields> {
+  const { fields } = await plainSchedule(input);
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) throw invalid("schedule", "an object", input);
+  const usual = Object.fromEntries(SCHEDULED_OPTIONS.map((name) => [name, defaults[name]]));
+  return { ...mergeOptions(usual, fields), ...onlyDefaults(usual, fields) };
 }
 
 async function get(transport: Transport, name: string): Promise<Schedule | null> {

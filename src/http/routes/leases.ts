@@ -131,7 +131,7 @@ class LeaseActions {
     const { id, fence, progress = null, lines = [] } = note;
     for (const [index, line] of lines.entries()) demandLine(line, `${place}.lines[${index}]`);
     if (typeof progress?.note === "string") demandLine(progress.note, `${place}.progress.note`);
-    const known = this.grants.get(note)?.facts ?? (await this.#client.get(id));
+    const known = this.grants.get(note) ?? (await this.#client.get(id));
     const { type = "unknown", queue = DEFAULT_QUEUE } = known ?? {};
     return {
       id,
@@ -169,12 +169,12 @@ class LeaseActions {
 }
 
 function readClaim(body: ClaimBody): ClaimRequest {
-  const { worker_id, queues = [DEFAULT_QUEUE], types = "*", limit = 1, lease = DEFAULT_LEASE, turn, again = false } = body;
+  const { worker_id, queues = [DEFAULT_QUEUE], types = "*", limit = 1, lease = DEFAULT_LEASE, turn, again = false, ahead } = body;
   if (again && turn === undefined) throw invalid("turn", "the turn of the claim whose answer was lost", turn);
   if (again && body.wait !== undefined) {
     throw new MillraceError("invalid_input", "wait and again cannot be combined: again answers at once", { field: "wait" });
   }
-  return { workerId: worker_id, queues, types, limit, leaseMs: readLease(lease), turn: turn ?? 0, again, remote: true };
+  return { workerId: worker_id, queues, types, limit, leaseMs: readLease(lease), turn: turn ?? 0, again, remote: true, ahead };
 }
 
 function readWorkerId(worker: string): string {

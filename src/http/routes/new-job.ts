@@ -5,6 +5,7 @@ import { invalid, MillraceError } from "../../core/errors.ts";
 import { JOB_OPTIONS } from "../../core/job-options.ts";
 import { readTime } from "../../core/read-fields.ts";
 import type { NewJobWire } from "../contract/schemas.ts";
+import { toCamelCase } from "../wire/values.ts";
 
 export interface NewJobParts {
   readonly payload: unknown;
@@ -22,8 +23,10 @@ export function readNewJob(job: Omit<NewJobWire, "type">, key: string | null): N
   if (job.max_retries !== undefined) options.maxRetries = job.max_retries;
   if (job.max_lost !== undefined) options.maxLost = job.max_lost;
   if (job.retry_delay !== undefined) options.retryDelay = job.retry_delay;
+  if (job.backoff !== undefined) options.backoff = job.backoff;
   if (job.timeout !== undefined) options.timeout = job.timeout;
   if (job.key_ttl !== undefined) options.keyTtl = job.key_ttl;
+  if (job.unset !== undefined) options.unset = job.unset.map(toCamelCase);
   if (job.tags !== undefined) options.tags = job.tags;
   if (job.id !== undefined) options.id = job.id;
   if (isGiven(job.meta)) options.meta = job.meta;

@@ -19,7 +19,7 @@ export function readOutcomes(
   return outcomes.map((given, index) => {
     const { id, fence } = given;
     const runMs = given.run_ms ?? Math.max(0, now - startOf(given));
-    return { id, fence, facts: grants.get(given)?.facts, outcome: readOutcome(given, runMs, `outcomes[${index}]`) };
+    return { id, fence, facts: grants.get(given), heldMs: given.held_ms, outcome: readOutcome(given, runMs, `outcomes[${index}]`) };
   });
 }
 

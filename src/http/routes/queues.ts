@@ -60,6 +60,10 @@ async function demandQueue(client: Client, queue: string): Promise<QueueDetails>
   return found;
 }
 
-function settingsOf({ retention, ...rest }: BodyIn<"PATCH /api/v1/queues/{queue}">): QueueOptions {
-  return { ...fieldsToCamelCase(rest), retention: retention === undefined ? undefined : fieldsToCamelCase(retention) };
+function settingsOf({ retention, defaults, ...rest }: BodyIn<"PATCH /api/v1/queues/{queue}">): QueueOptions {
+  return {
+    ...fieldsToCamelCase(rest),
+    retention: retention === undefined ? undefined : fieldsToCamelCase(retention),
+    defaults: defaults === undefined || defaults === null ? defaults : fieldsToCamelCase(defaults),
+  };
 }

@@ -8,7 +8,7 @@ import type { AnswerFrom, BodyIn } from "../contract.ts";
 import { changeOptionsOf, type Handlers, ok, type Reply, type RouteParts } from "../route-input.ts";
 import { jobText, written } from "../wire/job-text.ts";
 import { toScheduleWire } from "../wire/schedule.ts";
-import { fieldsToCamelCase, toTime } from "../wire/values.ts";
+import { fieldsToCamelCase, toCamelCase, toTime } from "../wire/values.ts";
 
 type ScheduleBody = BodyIn<"PUT /api/v1/schedules/{name}">;
 
@@ -81,9 +81,10 @@ async function upsert(
 
 /** Fields that are null in a schedule may be sent back as null. */
 function scheduleFields(body: ScheduleBody): Record<string, unknown> {
-  const { meta, webhook_url, ...rest } = body;
+  const { meta, webhook_url, unset, ...rest } = body;
   return fieldsToCamelCase({
     ...rest,
+    ...(unset === undefined ? {} : { unset: unset.map(toCamelCase) }),
     ...(meta === null || meta === undefined ? {} : { meta }),
     ...(webhook_url === null || webhook_url === undefined ? {} : { webhook_url }),
   });

@@ -24,10 +24,11 @@ export function enqueuedText(job: EnqueuedJob, sent: unknown, minimal: boolean, 
   return `${openText(job)}${payload},"result":${jsonOf(resultOf(job))}${noticeText}}`;
 }
 
-export function leasedText({ job, leaseUntil, texts }: LeasedJob): string {
+export function leasedText({ job, leaseUntil, facts, texts }: LeasedJob): string {
   const payload = texts === undefined ? JSON.stringify(job.payload) : texts.payload;
   const result = texts === undefined ? JSON.stringify(job.result) : (texts.result ?? "null");
-  return `${openText(job)},"payload":${payload},"result":${result},"lease_expires_at":"${toTime(leaseUntil)}"}`;
+  const lease = `"lease_expires_at":"${toTime(leaseUntil)}","snoozes":${facts.snoozes},"dead_letters":${facts.deadLetters}`;
+  return `${openText(job)},"payload":${payload},"result":${result},${lease}}`;
 }
 
 /** JSON text in place of a body of any type. */

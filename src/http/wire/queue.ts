@@ -60,12 +60,14 @@ export function fromPointWire(wire: PointWire): HistoryPoint {
 
 export function toQueueWire(queue: QueueInfo): QueueWire {
   const facets = queue.facets.map(({ field, since }) => ({ field, since: toTime(since) }));
-  return { ...fieldsToSnakeCase(queue), facets, retention: fieldsToSnakeCase(queue.retention) } as QueueWire;
+  const groups = { defaults: fieldsToSnakeCase(queue.defaults), retention: fieldsToSnakeCase(queue.retention) };
+  return { ...fieldsToSnakeCase(queue), facets, ...groups } as QueueWire;
 }
 
 export function fromQueueWire(wire: QueueWire): QueueInfo {
   const facets = wire.facets.map(({ field, since }) => ({ field, since: fromTime(since) }));
-  return { ...fieldsToCamelCase(wire), facets, retention: fieldsToCamelCase(wire.retention) } as unknown as QueueInfo;
+  const groups = { defaults: fieldsToCamelCase(wire.defaults), retention: fieldsToCamelCase(wire.retention) };
+  return { ...fieldsToCamelCase(wire), facets, ...groups } as unknown as QueueInfo;
 }
 
 export function toQueueDetailsWire({ types, ...queue }: QueueDetails): QueueDetailsWire {

@@ -2,7 +2,7 @@
 import type { Schedule } from "../../client/client.ts";
 import { payloadOf } from "../../core/json-text.ts";
 import type { AnswerFrom } from "../contract.ts";
-import { fromPriority, fromTime, fromTimeOrNull, toPriority, toTime, toTimeOrNull } from "./values.ts";
+import { fromPriority, fromTime, fromTimeOrNull, toCamelCase, toPriority, toSnakeCase, toTime, toTimeOrNull } from "./values.ts";
 
 type ScheduleWire = AnswerFrom<"GET /api/v1/schedules/{name}">;
 
@@ -19,7 +19,9 @@ export function toScheduleWire(schedule: Schedule): ScheduleWire {
     max_retries: schedule.maxRetries,
     max_lost: schedule.maxLost,
     retry_delay: schedule.retryDelay,
+    backoff: schedule.backoff,
     timeout: schedule.timeout,
+    unset: schedule.unset.map(toSnakeCase),
     tags: schedule.tags as string[],
     meta: schedule.meta,
     webhook_url: schedule.webhookUrl,
@@ -47,7 +49,9 @@ export function fromScheduleWire(wire: ScheduleWire): Schedule {
     maxRetries: wire.max_retries,
     maxLost: wire.max_lost,
     retryDelay: wire.retry_delay,
+    backoff: wire.backoff,
     timeout: wire.timeout,
+    unset: wire.unset.map(toCamelCase) as Schedule["unset"],
     tags: wire.tags,
     meta: wire.meta,
     webhookUrl: wire.webhook_url,

@@ -75,18 +75,21 @@ export class Counters {
     buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
   }
 
-  read({ step, queue, byType, from = -Infinity, to = Infinity }: CounterQuery): CounterRow[] {
-    const rows = { all: this.#all, hour: this.#hours, minute: this.#minutes, "hour-times": this.#hourTimes }[step];
-    const inTime =
-      step === "all"
-        ? rows
-        : rows.slice(
-            firstIndex(rows, (row) => row.at >= from),
-            firstIndex(rows, (row) => row.at >= to),
-          );
+  read({ step, queue, byType, countsOnly, from = -Infinity, to = Infinity }: CounterQuery): CounterRow[] {
+    const inTime = step === "all" ? this.#all : this.#within(step, from, to);
     const ofQueue = inTime.filter((row) => queue === undefined || row.queue === queue);
-    if (byType === undefined) return wholeQueues(ofQueue);
-    return ofQueue.filter((row) => byType === true || row.type === byType.type).map(copyOf);
+    const wanted = countsOnly === true ? ofQueue.map((row) => ({ ...row, times: {} })) : ofQueue;
+    if (byType === undefined) return addUp(wanted.map((row) => ({ ...row, type: null })));
+    return addUp(wanted.filter((row) => byType === true || row.type === byType.type));
+  }
+
+  #within(step: "hour" | "minute" | "hour-times", from: number, to: number): Row[] {
+    if (step === "minute") return within(this.#minutes, from, to);
+    if (step === "hour") return within(this.#hours, from, to);
+    // What was moved to the hours, and what is still in the minutes.
+    const minutes = within(this.#minutes, this.#movedTo, Infinity).filter(({ times }) => Object.keys(times).length > 0);
+    const left = minutes.map((row) => ({ ...row, at: hourOf(row.at), counts: [] }));
+    return [...within(this.#hourTimes, from, to), ...within(left, from, to)];
   }
 
   /** Drops up to `limit` minutes and hours that began before the given times; first moves histograms to their hours. */
@@ -105,7 +108,7 @@ export class Counters {
       if (moved >= limit && row.at > this.#movedTo) return moved;
       this.#movedTo = row.at;
       for (const [kind, buckets] of Object.entries(row.times)) {
-        addTimes((this.#hourTimesOf(row, row.at - (row.at % HOUR_MS)).times[kind as TimeKind] ??= new Map()), buckets);
+        addTimes((this.#hourTimesOf(row, hourOf(row.at)).times[kind as TimeKind] ??= new Map()), buckets);
         moved += buckets.size;
       }
       row.times = {};
@@ -125,7 +128,7 @@ export class Counters {
 
   #hourOf(counters: TypeCounters, now: number): Row {
     if (counters.hour !== null && now < counters.hour.until) return counters.hour;
-    return (counters.hour = open(this.#hours, counters, now - (now % HOUR_MS), HOUR_MS));
+    return (counters.hour = open(this.#hours, counters, hourOf(now), HOUR_MS));
   }
 
   #minuteOf(counters: TypeCounters, now: number): Row {
@@ -140,13 +143,23 @@ function open(rows: Row[], { queue, type }: Pick<Row, "queue" | "type">, at: num
   return row;
 }
 
-/** Adds up the rows of each queue and period. */
-function wholeQueues(rows: readonly Row[]): CounterRow[] {
+function hourOf(at: number): number {
+  return at - (at % HOUR_MS);
+}
+
+function within(rows: readonly Row[], from: number, to: number): Row[] {
+  return rows.slice(
+    firstIndex(rows, (row) => row.at >= from),
+    firstIndex(rows, (row) => row.at >= to),
+  );
+}
+
+/** Adds up the rows of each queue, type and period. */
+function addUp(rows: readonly Row[]): CounterRow[] {
   const sums: Row[] = [];
-  for (const ofQueue of Map.groupBy(rows, ({ queue, at }) => `${queue} ${at}`).values()) {
-    const { queue, at } = ofQueue[0]!;
-    const sum = open(sums, { queue, type: null }, at, 0);
-    for (const { counts, times } of ofQueue) {
+  for (const same of Map.groupBy(rows, ({ queue, type, at }) => `${queue} ${at} ${type ?? ""}`).values()) {
+    const sum = open(sums, same[0]!, same[0]!.at, 0);
+    for (const { counts, times } of same) {
       counts.forEach((count, counter) => (sum.counts[counter]! += count));
       for (const [kind, buckets] of Object.entries(times)) addTimes((sum.times[kind as TimeKind] ??= new Map()), buckets);
     }

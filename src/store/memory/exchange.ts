@@ -1,4 +1,5 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
+import { startedAfter } from "../../core/lifecycle.ts";
 import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
 import type { Context } from "./context.ts";
 import { insertJob } from "./insert.ts";
@@ -11,11 +12,12 @@ export function settleJob(memory: Context, settlement: Settlement): LeaseAnswer 
 }
 
 function applySettlement({ jobs, feed, now }: Context, settlement: Settlement): LeaseAnswer {
-  const { id, fence, outcome, transition, ifExpired } = settlement;
+  const { id, fence, outcome, transition, ifExpired, heldMs = 0 } = settlement;
   const job = jobs.get(id);
   if (!holds(job, fence)) return isRepeat(job, settlement) && !ifExpired ? "ok" : refusal(job, fence);
   if (ifExpired && job.leaseUntil > now) return "stale";
 
+  job.record.startedAt = startedAfter(job.record.startedAt!, heldMs, now);
   jobs.apply(job, transition, now);
   job.settledFence = fence;
   job.settledOutcome = outcome;

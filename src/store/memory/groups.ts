@@ -8,7 +8,17 @@ import type { Context } from "./context.ts";
 import type { Jobs } from "./jobs.ts";
 
 /** Groups the latest created dead letters by error. */
-export function groupErrors({ jobs, now }: Context, query: GroupQuery): { groups: FoundGroup[]; isCapped: boolean } {
+export function groupErrors(context: Context, query: GroupQuery): { groups: FoundGroup[]; isCapped: boolean } {
+  const { tally, isCapped } = tallyErrors(context, query);
+  const { groups, isMore } = tally.top(query.limit);
+  return { groups: named(groups, (id) => context.jobs.get(id)?.record.error), isCapped: isCapped || isMore };
+}
+
+export function countErrors(context: Context, query: Omit<GroupQuery, "limit">): Map<string, number> {
+  return tallyErrors(context, query).tally.counts();
+}
+
+function tallyErrors({ jobs, now }: Context, query: Omit<GroupQuery, "limit">): { tally: ErrorTally; isCapped: boolean } {
   const { records, isCapped } = latest(jobs, query);
   const tally = new ErrorTally();
   for (const { id, type, error, completedAt: at } of records) {
@@ -16,8 +26,7 @@ export function groupErrors({ jobs, now }: Context, query: GroupQuery): { groups
     const seen = { firstSeenAt: at, lastSeenAt: at, firstJobId: id, sampleJobId: id };
     tally.add({ group: error.group, type, hoursAgo: hoursAgo(at, now), count: 1, ...seen });
   }
-  const { groups, isMore } = tally.top(query.limit);
-  return { groups: named(groups, (id) => jobs.get(id)?.record.error), isCapped: isCapped || isMore };
+  return { tally, isCapped };
 }
 
 /** Counts the latest created dead letters by the value of a facet. */

@@ -3,7 +3,7 @@ import { bindStore, type Verbs } from "../bind-store.ts";
 import type { Store } from "../store.ts";
 import { Context } from "./context.ts";
 import { claimJobs, extendLease, settleJob, writeNote } from "./exchange.ts";
-import { countFacetValues, groupErrors } from "./groups.ts";
+import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { insertJob } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
@@ -62,6 +62,7 @@ const VERBS: Verbs<Context> = {
   find: (memory, ids) => ids.map((id) => findJob(memory, id)),
   list: listJobs,
   errorGroups: groupErrors,
+  errorCounts: countErrors,
   facetValues: countFacetValues,
   count: countMatches,
   attempts: attemptsOf,

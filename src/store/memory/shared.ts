@@ -2,6 +2,7 @@ import { type Spend, type Spent, takeShare } from "../../core/allowance.ts";
 import { AUDIT_KEPT_MS, type AuditEntry, MAX_AUDIT_ENTRIES, type NewAuditEntry } from "../../core/audit.ts";
 import type { Actor } from "../../core/manual-change.ts";
 import { livingMutes, type Mute } from "../../core/mute.ts";
+import { MAX_KEPT_SCHEMAS } from "../../core/payload-schema.ts";
 import { FORMER_WORKERS_MS, formerOf, type FormerWorker, MAX_FORMER_WORKERS, STOPPED, type WorkerEntry } from "../../core/worker-entry.ts";
 import type { Context } from "./context.ts";
 
@@ -29,6 +30,7 @@ export class Shared {
       this.allowances.sweep(now, limit) +
       this.marks.sweep(now, limit) +
       this.schemas.sweep(now, limit) +
+      this.schemas.sweepBeyond(MAX_KEPT_SCHEMAS, limit) +
       this.#sweepMutes(now, limit) +
       this.#sweepAudit(now, limit)
     );
@@ -79,6 +81,15 @@ class Expiring<Value> {
     const over = expired.filter(([, { until }], index) => index >= kept.most || until <= now - kept.ms).slice(0, limit);
     for (const [name] of over) this.#entries.delete(name);
     return over.length;
+  }
+
+  /** Drops what expires first, so that `most` stay. */
+  sweepBeyond(most: number, limit: number): number {
+    const count = Math.max(0, Math.min(limit, this.#entries.size - most));
+    if (count === 0) return 0;
+    const first = [...this.#entries].sort(([, a], [, b]) => a.until - b.until).slice(0, count);
+    for (const [name] of first) this.#entries.delete(name);
+    return count;
   }
 }
 

@@ -8,11 +8,17 @@ export interface Lane extends Names {
   readonly queueId: number;
 }
 
+/** Asks on the connection of a caller's transaction. */
+type Ask = (text: string, values: readonly unknown[]) => Promise<Row[]>;
+
 /**
  * Queues and lanes by name and by number. A lane is one (queue, type, priority); jobs and indexes hold its small number.
  *
  * Numbers never change, so they are kept for good. They are committed on their own, before the jobs that need them: a caller's transaction
  * then neither holds a name that others wait for, nor undoes it when it rolls back. A number alone does not make a queue show up.
+ *
+ * Only `enqueue` from SQL stores names in the caller's transaction. Our own connection would wait there for the caller, who waits for us. So what
+ * such a transaction has made is looked up and completed on its own connection, and not kept, because it may roll back.
  */
 export class Catalog {
   readonly #connections: Connections;
@@ -29,13 +35,21 @@ export class Catalog {
 
   /** The lane of each item; makes new ones. Usually all are known and it answers at once. */
   lanes(items: readonly Names[]): Lane[] | Promise<Lane[]> {
-    const known: Lane[] = [];
-    for (const item of items) {
-      const lane = this.#byName.get(item.queue)?.get(`${item.priority} ${item.type}`);
-      if (lane === undefined) return this.#createLanes(items);
-      known.push(lane);
-    }
-    return known;
+    return this.#known(items) ?? this.#createLanes(items);
+  }
+
+  /** As `lanes`, inside a caller's transaction. `ask` uses the caller's connection. */
+  async lanesWithin(items: readonly Names[], ask: Ask): Promise<Lane[]> {
+    const known = this.#known(items);
+    if (known !== null) return known;
+    const wanted = distinct(items);
+    const committed = await this.#lookUp(wanted);
+    const seen = committed.every(hasLane) ? [] : await ask(this.#sql.lanesByNameWithin, columnsOf(wanted));
+    const theirs = wanted.filter((_, index) => isBehind(committed[index]!, seen[index]));
+    const made = await this.#completeWithin(theirs, ask);
+    const ours = await this.lanes(items.filter((item) => !made.has(nameOf(item))));
+    const byName = new Map([...made, ...ours.map((lane) => [nameOf(lane), lane] as const)]);
+    return items.map((item) => byName.get(nameOf(item))!);
   }
 
   /** The lane with this number, if this process knows it. */
@@ -62,30 +76,73 @@ export class Catalog {
     await this.#connections.call(this.#sql.addQueues, [texts(names), ...QUEUE_SETTINGS.map(({ usual }) => usual)]);
   }
 
-  async #createLanes(items: readonly Names[]): Promise<Lane[]> {
-    const wanted = [...new Map(items.map((item) => [`${item.priority} ${item.type} ${item.queue}`, item])).values()];
-    const columns = [
-      texts(wanted.map(({ queue }) => queue)),
-      texts(wanted.map(({ type }) => type)),
-      numbers(wanted.map(({ priority }) => priority)),
-    ];
-    let rows = await this.#connections.call(this.#sql.lanesByName, columns);
-    if (rows.length < wanted.length) {
-      await this.addQueues(wanted.map(({ queue }) => queue));
-      await this.#connections.call(this.#sql.addLanes, columns);
-      rows = await this.#connections.call(this.#sql.lanesByName, columns);
+  #known(items: readonly Names[]): Lane[] | null {
+    const known: Lane[] = [];
+    for (const item of items) {
+      const lane = this.#byName.get(item.queue)?.get(`${item.priority} ${item.type}`);
+      if (lane === undefined) return null;
+      known.push(lane);
     }
-    this.#remember(rows);
-    return items.map((item) => this.#byName.get(item.queue)!.get(`${item.priority} ${item.type}`)!);
+    return known;
+  }
+
+  async #createLanes(items: readonly Names[]): Promise<Lane[]> {
+    const wanted = distinct(items);
+    if (!(await this.#lookUp(wanted)).every(hasLane)) {
+      await this.addQueues(wanted.map(({ queue }) => queue));
+      await this.#connections.call(this.#sql.addLanes, columnsOf(wanted));
+      await this.#lookUp(wanted);
+    }
+    return this.#known(items)!;
+  }
+
+  async #lookUp(wanted: readonly Names[]): Promise<Row[]> {
+    const rows = await this.#connections.call(this.#sql.lanesByName, columnsOf(wanted));
+    this.#remember(rows.filter(hasLane));
+    return rows;
+  }
+
+  /** Adds lanes to queues that the caller's transaction has made. */
+  async #completeWithin(wanted: readonly Names[], ask: Ask): Promise<Map<string, Lane>> {
+    if (wanted.length === 0) return new Map();
+    await ask(this.#sql.addLanesWithin, columnsOf(wanted));
+    const rows = await ask(this.#sql.lanesByNameWithin, columnsOf(wanted));
+    return new Map(rows.map(toLane).map((lane) => [nameOf(lane), lane]));
   }
 
   #remember(rows: readonly Row[]): void {
-    for (const [id, queueId, queue, type, priority] of rows as [number, number, string, string, number][]) {
-      const lane = { id, queueId, queue, type, priority };
-      this.#lanes.set(id, lane);
-      this.#queueNames.set(queueId, queue);
-      const ofQueue = this.#byName.get(queue) ?? new Map<string, Lane>();
-      this.#byName.set(queue, ofQueue.set(`${priority} ${type}`, lane));
+    for (const lane of rows.map(toLane)) {
+      this.#lanes.set(lane.id, lane);
+      this.#queueNames.set(lane.queueId, lane.queue);
+      const ofQueue = this.#byName.get(lane.queue) ?? new Map<string, Lane>();
+      this.#byName.set(lane.queue, ofQueue.set(`${lane.priority} ${lane.type}`, lane));
     }
   }
+}
+
+/** A row of a lane, as statements answer it. */
+export function toLane(row: Row): Lane {
+  const [id, queueId, queue, type, priority] = row as [number, number, string, string, number];
+  return { id, queueId, queue, type, priority };
+}
+
+function hasLane([id]: Row): boolean {
+  return id !== null;
+}
+
+/** Whether the caller's transaction sees a lane or queue that is not committed. */
+function isBehind([lane, queue]: Row, seen: Row | undefined): boolean {
+  return seen !== undefined && ((lane === null && seen[0] !== null) || (queue === null && seen[1] !== null));
+}
+
+function nameOf({ queue, type, priority }: Names): string {
+  return `${priority} ${type} ${queue}`;
+}
+
+function distinct(items: readonly Names[]): Names[] {
+  return [...new Map(items.map((item) => [nameOf(item), item])).values()];
+}
+
+function columnsOf(wanted: readonly Names[]): string[] {
+  return [texts(wanted.map(({ queue }) => queue)), texts(wanted.map(({ type }) => type)), numbers(wanted.map(({ priority }) => priority))];
 }

@@ -6,6 +6,7 @@ import {
   type LogLine,
   type NewJob,
   type Progress,
+  USUAL_JOB,
   usualMaxLost,
 } from "../../core/job.ts";
 import { counterOf, countsTimes } from "../../core/counters.ts";
@@ -48,14 +49,24 @@ export const ids = (values: readonly string[]): string => `{${values.join(",")}}
 interface Extra {
   meta?: string;
   webhookUrl?: string;
+  /** Only if it is not exponential. */
+  backoff?: string;
 }
 
-export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl">): string | null {
-  if (job.meta === null && job.webhookUrl === null) return null;
+export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl" | "backoff">): string | null {
+  const waitsAsUsual = job.backoff === USUAL_JOB.backoff;
+  if (job.meta === null && job.webhookUrl === null && waitsAsUsual) return null;
   const extra: Extra = {};
   if (job.meta !== null) extra.meta = job.meta;
   if (job.webhookUrl !== null) extra.webhookUrl = job.webhookUrl;
+  if (!waitsAsUsual) extra.backoff = job.backoff;
   return JSON.stringify(extra);
+}
+
+/** A column with the rare fields of each job; null if none has any. */
+export function extrasColumn(jobs: readonly NewJob[]): string | null {
+  const extras = jobs.map(encodeExtra);
+  return extras.every((extra) => extra === null) ? null : texts(extras);
 }
 
 export function encodeTags(tags: readonly string[]): string | null {
@@ -205,6 +216,7 @@ export function readSummary(row: Row, names: Names, from = 0): JobSummaryRecord 
     attempt: column("attempt") as number,
     snoozes: column("snoozes") as number,
     retryDelayMs: column("retry_delay") as number,
+    backoff: extra.backoff ?? USUAL_JOB.backoff,
     timeoutMs: column("timeout") as number,
     error: withoutStack(readError(column("error") as string | null)),
     progress: progress === null ? null : (JSON.parse(progress) as Progress),

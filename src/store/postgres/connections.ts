@@ -1,16 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { formatDuration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
-import { atMost, type Clock, sleep, systemClock } from "../../lib/clock.ts";
+import { type Clock, sleep } from "../../lib/clock.ts";
 import { isRefusal } from "../../lib/refused.ts";
 import { CallsUnderWay } from "../calls-under-way.ts";
+import { cannotReach } from "../cannot-reach.ts";
 import type { Row } from "./codec.ts";
 import { Deadline, NoAnswer } from "./deadline.ts";
-import { type ClientOptions, type Driver, type DriverClient, type DriverPool, type PooledClient, TYPES } from "./driver.ts";
-import { failureOf, isConflict, LOCKED, messageOf, storeError, tookNoConnection } from "./failures.ts";
+import { type ClientOptions, type Driver, type DriverClient, type PooledClient, TYPES } from "./driver.ts";
+import { failureOf, isConflict, LOCKED, messageOf, storeError } from "./failures.ts";
+import { DISCONNECT_MS, LAST_DISCONNECT_MS, OwnPool, type Pool } from "./pool.ts";
 import { Reconnector } from "./reconnector.ts";
-import { configureSession, destroySocket } from "./session.ts";
-import type { PostgresAddress } from "./url.ts";
+import { destroySocket } from "./session.ts";
 
 /** Runs statements: a connection, or a transaction on one. */
 export interface Sql {
@@ -38,12 +39,21 @@ export interface CallOptions {
   readonly makesFunctions?: boolean;
 }
 
+/** How to connect: by a URL, or by the settings of the application's pool. */
+export interface ServerAddress extends Pick<ClientOptions, "connectionString"> {
+  /** Host, port and database, for messages; never a password. */
+  readonly place: string;
+  readonly clientOptions?: ClientOptions | undefined;
+}
+
 export interface ConnectionsOptions {
   readonly driver: Driver;
-  readonly address: PostgresAddress;
+  readonly address: ServerAddress;
   readonly clock: Clock;
   readonly deadlineMs: number;
   readonly poolSize: number;
+  /** The application's pool, for all calls but heartbeats, given a spare one of ours. Default: one of our own. */
+  readonly pool?: ((spare: Pool) => Pool) | undefined;
   /** Called each time a call meets a row that another process holds. */
   readonly onLocked?: (() => void) | undefined;
   /** Creates our functions when a call finds them missing. */
@@ -58,10 +68,6 @@ const IDLE_MS = 30_000;
 const LONGEST_SILENCE_MS = 5_000;
 /** When the system checks an idle connection: a firewall in between may have dropped it without a word. */
 const KEEP_ALIVE_MS = 10_000;
-/** How long the server may take to confirm a disconnect. */
-const DISCONNECT_MS = 1_000;
-/** The same after `giveUp`. */
-const LAST_DISCONNECT_MS = 100;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 1_000;
 
@@ -71,13 +77,9 @@ const LONGEST_PAUSE_MS = 1_000;
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #pool: DriverPool;
-  readonly #beats: DriverPool;
+  readonly #pool: Pool;
+  readonly #beats: Pool;
   readonly #reconnector: Reconnector;
-  /** Connections that are not in use. */
-  readonly #idle = new Set<DriverClient>();
-  /** Connections whose session has our settings. */
-  readonly #configured = new WeakSet<DriverClient>();
   #names = new Map<string, string>();
   readonly #calls: CallsUnderWay;
   readonly #deadlines = new Set<Deadline>();
@@ -90,11 +92,11 @@ export class Connections {
     this.#options = options;
     const { poolSize } = options;
     this.#calls = new CallsUnderWay(`PostgreSQL at ${this.place}`);
-    this.#pool = this.#openPool(poolSize, Math.floor(poolSize / 2));
+    this.#pool = options.pool?.(this.#openPool(1, 0)) ?? this.#openPool(poolSize, Math.floor(poolSize / 2));
     this.#beats = this.#openPool(1, 0);
     this.#reconnector = new Reconnector({
       clock: options.clock,
-      connect: async () => this.#release(await this.#take(this.#pool)),
+      connect: async () => this.#pool.release(await this.#pool.take()),
       meansUnreachable: (error) => !isBusyPool(error) && ["unknown", "away"].includes(failureOf(error)),
       pauseMs: pauseBefore,
     });
@@ -102,6 +104,17 @@ export class Connections {
 
   get place(): string {
     return this.#options.address.place;
+  }
+
+  /** Why the last try to connect failed; null if none did. */
+  get lastError(): unknown {
+    return this.#reconnector.lastError;
+  }
+
+  /** How long a call goes on that fails for this reason. */
+  patienceMs(cause: unknown): number {
+    const { deadlineMs, refusedMs = Infinity } = this.#options;
+    return !this.#hasAnswered && isRefusal(cause) ? Math.min(deadlineMs, refusedMs) : deadlineMs;
   }
 
   /**
@@ -192,43 +205,38 @@ export class Connections {
   /** Refuses new calls, and waits for the others. */
   async close(): Promise<void> {
     await this.#calls.close();
-    const gone = Array.from(this.#idle, whenGone);
-    const ended = Promise.all([this.#pool.end(), this.#beats.end()]);
-    // Otherwise a connection under way to a silent server would be waited for until it fails.
-    if (!this.#isGivenUp) return void (await Promise.all([ended, ...gone]));
-    for (const client of this.#idle) destroySocket(client);
-    await atMost(systemClock, LAST_DISCONNECT_MS, ended);
+    await Promise.all([this.#pool.end(this.#isGivenUp), this.#beats.end(this.#isGivenUp)]);
   }
 
   async #once<Answer>(work: (sql: Sql) => Promise<Answer>, callOptions: CallOptions, deadline: Deadline): Promise<Answer> {
-    const client = await this.#connected(callOptions.beat === true ? this.#beats : this.#pool, deadline);
+    const pool = callOptions.beat === true ? this.#beats : this.#pool;
+    const client = await this.#connected(pool, deadline);
     const sql: Sql = {
-      query: async (text, values = []) => (await client.query({ name: this.#names.get(text), text, values, rowMode: "array" })).rows,
+      query: async (text, values = []) =>
+        (await client.query({ name: this.#names.get(text), text, values, rowMode: "array", types: TYPES })).rows,
     };
     try {
       const longestMs = callOptions.slow === true ? Infinity : Math.min(LONGEST_SILENCE_MS, this.#options.deadlineMs / 2);
       const answer = await (callOptions.untilDone === true ? work(sql) : deadline.bound(work(sql), longestMs));
       this.#hasAnswered = true;
-      this.#release(client);
+      pool.release(client);
       return answer;
     } catch (error) {
-      this.#letGo(client, error);
+      this.#letGo(pool, client, error);
       throw error;
     }
   }
 
-  async #connected(pool: DriverPool, deadline: Deadline): Promise<PooledClient> {
+  async #connected(pool: Pool, deadline: Deadline): Promise<PooledClient> {
     await this.#reconnector.untilReachable(deadline.signal);
     if (!this.#reconnector.isReachable) throw new NotConnected(this.#reconnector.lastError);
-    const connecting = this.#take(pool);
+    const connecting = pool.take();
     try {
-      const client = await deadline.bound(connecting, Infinity);
-      this.#idle.delete(client);
-      return client;
+      return await deadline.bound(connecting, Infinity);
     } catch (error) {
       // If it connects after all, others may use it.
       connecting.then(
-        (client) => this.#release(client),
+        (client) => pool.release(client),
         () => {},
       );
       if (!(error instanceof NoAnswer)) this.#reconnector.failed(error);
@@ -236,38 +244,15 @@ export class Connections {
     }
   }
 
-  /**
-   * A connection from the pool with our session settings. The pool could apply them (`verify`), but if the caller stops waiting meanwhile
-   * it gives the connection to nobody, and its place in the pool is lost for good.
-   */
-  async #take(pool: DriverPool): Promise<PooledClient> {
-    const client = await pool.connect();
-    if (this.#configured.has(client)) return client;
-    try {
-      await configureSession(client);
-    } catch (error) {
-      client.release(true);
-      destroySocket(client);
-      throw error;
-    }
-    this.#configured.add(client);
-    return client;
-  }
-
-  #release(client: PooledClient): void {
-    this.#idle.add(client);
-    client.release();
-  }
-
   /** Returns a connection after an error, or destroys it unless the server said that it is fine. */
-  #letGo(client: PooledClient, error: unknown): void {
+  #letGo(pool: Pool, client: PooledClient, error: unknown): void {
     const failure = error instanceof MillraceError ? "again" : failureOf(error);
-    if (failure !== "unknown" && failure !== "away" && failure !== "read-only") return this.#release(client);
-    client.release(true);
-    // A dead connection would wait for the server's confirmation for ever.
-    destroySocket(client);
+    if (failure !== "unknown" && failure !== "away" && failure !== "read-only") return pool.release(client);
+    pool.destroy(client);
     // What made it silent, or leads to a read-only server, probably affects the other connections, too.
-    if (error instanceof NoAnswer || failure === "read-only") for (const other of this.#idle) destroySocket(other);
+    if (!(error instanceof NoAnswer || failure === "read-only")) return;
+    this.#pool.destroyIdle();
+    this.#beats.destroyIdle();
   }
 
   async #waitOrGiveUp(error: unknown, callOptions: CallOptions, tries: number, deadline: Deadline): Promise<void> {
@@ -280,18 +265,16 @@ export class Connections {
     if (failure === "duplicate" && callOptions.failOnDuplicate === true) throw cause;
     if (failure === "unprepared") this.#names.clear();
     if (!(error instanceof NotConnected) && failure === "unknown") callOptions.onUnknown?.();
-    if (!this.#hasAnswered && isRefusal(cause)) deadline.endBy(this.#options.refusedMs ?? Infinity);
+    deadline.endBy(this.patienceMs(cause));
     if (deadline.isOver) throw this.#unavailable(cause);
     await sleep(this.#options.clock, pauseBefore(tries), deadline.signal);
     if (deadline.isOver) throw this.#unavailable(cause);
   }
 
   #unavailable(cause: unknown): MillraceError {
-    const { deadlineMs, refusedMs = Infinity } = this.#options;
-    const isFirst = !this.#hasAnswered && isRefusal(cause);
-    const patienceMs = isFirst ? Math.min(deadlineMs, refusedMs) : deadlineMs;
-    const time = this.#isGivenUp ? "before the client was closed" : `within ${formatDuration(patienceMs)}`;
-    if (isRefusal(cause)) return tookNoConnection(cause, this.place, ` ${time}`);
+    const ms = this.patienceMs(cause);
+    if (isRefusal(cause)) return cannotReach(`PostgreSQL at ${this.place}`, cause, this.#isGivenUp ? null : { ms });
+    const time = this.#isGivenUp ? "before the client was closed" : `within ${formatDuration(ms)}`;
     const message =
       failureOf(cause) === "locked"
         ? `another transaction on PostgreSQL at ${this.place} holds what this call needs, and did not end ${time}. Commit it or roll it back`
@@ -302,25 +285,17 @@ export class Connections {
   #clientOptions(): ClientOptions {
     const { address, deadlineMs } = this.#options;
     return {
-      connectionString: address.connectionString,
       application_name: "millrace",
+      ...(address.clientOptions ?? { connectionString: address.connectionString }),
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       connectionTimeoutMillis: Math.min(LONGEST_WAIT_FOR_CONNECTION_MS, deadlineMs),
-      types: TYPES,
     };
   }
 
-  #openPool(max: number, min: number): DriverPool {
+  #openPool(max: number, min: number): Pool {
     const options = { ...this.#clientOptions(), max, min, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true };
-    const pool = new this.#options.driver.Pool(options);
-    // An idle connection that dies leaves the pool; one in use fails its query. Neither may end the process.
-    pool.on("error", () => {});
-    pool.on("connect", (client) => {
-      client.on("error", () => {});
-      client.on("end", () => this.#idle.delete(client));
-    });
-    return pool;
+    return new OwnPool(new this.#options.driver.Pool(options));
   }
 }
 
@@ -346,20 +321,6 @@ class NotConnected extends Error {
 /** Whether all connections of the pool were in use: this is the pool's own message. */
 function isBusyPool(error: unknown): boolean {
   return error instanceof Error && error.message === "timeout exceeded when trying to connect";
-}
-
-/** Resolves when a connection of the pool has ended; destroys it if that takes too long. */
-function whenGone(client: DriverClient): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      destroySocket(client);
-      resolve();
-    }, DISCONNECT_MS);
-    client.on("end", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 /** Growing, and random, so that two processes do not collide again. */

@@ -12,6 +12,8 @@ export interface Query {
   readonly text: string;
   readonly values?: readonly unknown[];
   readonly rowMode: "array";
+  /** How to read the columns: set with the query, because a connection may be the application's. */
+  readonly types?: { getTypeParser(oid: number, format?: string): (value: string) => unknown };
 }
 
 export interface DriverClient {
@@ -21,6 +23,7 @@ export interface DriverClient {
   connect(): Promise<unknown>;
   end(): Promise<void>;
   on(event: "error" | "end", listener: (error: unknown) => void): unknown;
+  off(event: "error", listener: (error: unknown) => void): unknown;
   on(event: "notification", listener: (message: { readonly channel: string; readonly payload?: string }) => void): unknown;
 }
 
@@ -36,12 +39,11 @@ export interface DriverPool {
 }
 
 export interface ClientOptions {
-  readonly connectionString: string;
+  readonly connectionString?: string | undefined;
   readonly application_name?: string;
   readonly keepAlive?: boolean;
   readonly keepAliveInitialDelayMillis?: number;
   readonly connectionTimeoutMillis?: number;
-  readonly types?: { getTypeParser(oid: number, format?: string): (value: string) => unknown };
 }
 
 export interface PoolOptions extends ClientOptions {
@@ -74,7 +76,7 @@ const BOOLEAN = 16;
 const NUMBERS = new Set([20, 21, 23, 700, 701]);
 
 /** Our integers are times and counts below 2^53; the rest is read as the text that the server sends. */
-export const TYPES: NonNullable<ClientOptions["types"]> = {
+export const TYPES: NonNullable<Query["types"]> = {
   getTypeParser(oid) {
     if (NUMBERS.has(oid)) return Number;
     return oid === BOOLEAN ? isTrue : asText;

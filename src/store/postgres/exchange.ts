@@ -188,13 +188,14 @@ export function settlementValues(
   for (const index of later) others.push(encodeOther(settlements[index]!, order.push(index)));
   const columns =
     ends.length === 0
-      ? [null, null, null, null, null]
+      ? [null, null, null, null, null, null]
       : [
           ids(ends.map(({ id }) => id)),
           numbers(ends.map(({ fence }) => fence)),
           numbers(ends.map(({ fence, outcome }) => settledMark(fence, outcome))),
           texts(ends.map(({ transition }) => transition.result ?? null)),
           numbers(ends.map(({ transition }) => transition.runMs)),
+          ends.some(({ heldMs }) => heldMs) ? numbers(ends.map(({ heldMs = 0 }) => heldMs)) : null,
         ];
   const following = order.flatMap((index, at) => {
     const { followUp } = settlements[index]!;
@@ -237,8 +238,8 @@ export function orderedAnswers(order: readonly number[], answers: readonly numbe
   return ordered;
 }
 
-function encodeOther({ id, fence, outcome, transition, ifExpired }: Settlement, ord: number): object {
-  return { ord, id, fence, mark: settledMark(fence, outcome), if_expired: ifExpired, ...encodeTransition(transition) };
+function encodeOther({ id, fence, outcome, transition, ifExpired, heldMs: held }: Settlement, ord: number): object {
+  return { ord, id, fence, mark: settledMark(fence, outcome), if_expired: ifExpired, held, ...encodeTransition(transition) };
 }
 
 /** The tries of one call. Each has a name, so that the server recognises one that arrives after we gave it up. */

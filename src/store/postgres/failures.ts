@@ -1,5 +1,6 @@
 import { MillraceError } from "../../core/errors.ts";
 import { isRefusal } from "../../lib/refused.ts";
+import { cannotReach } from "../cannot-reach.ts";
 
 /**
  * What an error means for the statement that failed.
@@ -71,14 +72,8 @@ export function storeError(error: unknown, place: string): MillraceError {
   if (failureOf(error) === "full") {
     return new MillraceError("store_full", `the disk of PostgreSQL at ${place} is full. Free some space, then try again`, { cause: error });
   }
-  if (isRefusal(error)) return tookNoConnection(error, place);
+  if (isRefusal(error)) return cannotReach(`PostgreSQL at ${place}`, error, null);
   return new MillraceError("store_unavailable", `PostgreSQL at ${place} answered with an error: ${messageOf(error)}`, { cause: error });
-}
-
-/** Nothing listens there, or the address does not exist. `time` says for how long it was tried. */
-export function tookNoConnection(error: unknown, place: string, time = ""): MillraceError {
-  const message = `PostgreSQL at ${place} took no connection${time}: ${messageOf(error)}. Check that it is running and that the address is right`;
-  return new MillraceError("store_unavailable", message, { cause: error, retryAfterMs: 1_000 });
 }
 
 export function messageOf(error: unknown): string {

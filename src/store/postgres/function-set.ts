@@ -9,12 +9,16 @@
  *
  *   missing ─→ used      a process that needs the set opens the store, or a call fails because it is missing
  *   used ─→ missing      no process reported using it for a day: `sweep` drops it
+ *
+ * The function that users call (functions/enqueue-from-sql.ts) is created with a set, and stays.
  */
 import { createHash } from "node:crypto";
 import { DAY_MS, HOUR_MS } from "../../core/time-units.ts";
 import { spend } from "./functions/allowance.ts";
+import { createSqlEnqueue, lacksSqlEnqueue } from "./functions/enqueue-from-sql.ts";
 import { exchange } from "./functions/exchange.ts";
 import { admit, enqueue, freeKeys } from "./functions/insert.ts";
+import { hourTimes } from "./functions/hour-times.ts";
 import { extend, note } from "./functions/leases.ts";
 import { change, remove } from "./functions/manage.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
@@ -29,7 +33,7 @@ export interface FunctionSet {
 }
 
 const WRITES = [enqueue, admit, freeKeys, exchange, extend, note, change, remove, promote, prune, fold, tick, spend];
-const READS = [find, attempts, expired, queues, counters, oldest, ahead];
+const READS = [find, attempts, expired, queues, counters, hourTimes, oldest, ahead];
 
 const DIGEST_LENGTH = 8;
 
@@ -56,16 +60,16 @@ export const SAY_USED_EVERY_MS = HOUR_MS;
 /** Functions are dropped after this long without a report. */
 const UNUSED_MS = DAY_MS;
 
-/** How long ago a process reported using this set; null if it is missing or incomplete. */
+/** How long ago a process reported using this set; null if it is missing or incomplete, or if the function for users is older. */
 export function usedAgo(schema: string, { digest, texts }: FunctionSet): string {
   const names = texts.map((text) => /function s\.(\w+)\(/.exec(text("s", digest))![1]!);
   return `(select ${SERVER_TIME} - value from ${schema}.meta where name = 'functions_${digest}' and ${names.length} = (
-    select count(*) from pg_proc where pronamespace = '${schema}'::regnamespace and proname in ('${names.join("', '")}')))`;
+    select count(*) from pg_proc where pronamespace = '${schema}'::regnamespace and proname in ('${names.join("', '")}')) and not ${lacksSqlEnqueue(schema)})`;
 }
 
 /** Creates the functions; existing ones stay, because the same name means the same text. */
 export function createFunctions(schema: string, { digest, texts }: FunctionSet): string {
-  return [...texts.map((text) => text(schema, digest)), setUsed(schema, `functions_${digest}`)].join("\n");
+  return [...texts.map((text) => text(schema, digest)), createSqlEnqueue(schema), setUsed(schema, `functions_${digest}`)].join("\n");
 }
 
 /** Has the functions without a digest dropped in a day. */

@@ -20,15 +20,24 @@ type CountedRow = [
 
 /** Groups dead letters by error. */
 export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }> {
+  const { tally, isTooMuch } = await tallyErrors(context, query);
+  const { groups, isMore } = tally.top(query.limit);
+  const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
+}
+
+export async function countErrors(context: Context, query: Omit<GroupQuery, "limit">): Promise<Map<string, number>> {
+  return (await tallyErrors(context, query)).tally.counts();
+}
+
+async function tallyErrors(context: Context, query: Omit<GroupQuery, "limit">): Promise<{ tally: ErrorTally; isTooMuch: boolean }> {
   const { values, isTooMuch } = await lastEnded(context, query);
   const tally = new ErrorTally();
   const rows = await context.connections.call(context.sql.countErrors, [...values, context.now()]);
   for (const [group, type, hoursAgo, count, firstSeenAt, lastSeenAt, firstJobId, sampleJobId] of rows as CountedRow[]) {
     tally.add({ group, type, hoursAgo, count, firstSeenAt, lastSeenAt, firstJobId, sampleJobId });
   }
-  const { groups, isMore } = tally.top(query.limit);
-  const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
-  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
+  return { tally, isTooMuch };
 }
 
 /** Counts the same dead letters by the value of a facet. */

@@ -3,7 +3,7 @@ import { counterMetric, FIRST_BUCKET, levelNumber, STATE, statusOf, tallyMetric 
 import type { Hint, InsertAnswer } from "../store.ts";
 import { ADMITTED } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import { encodeExtra, encodeTags, encodeText, facetsColumn, ids, numbers, type Row, texts } from "./codec.ts";
+import { encodeExtra, encodeTags, encodeText, extrasColumn, facetsColumn, ids, numbers, type Row, texts } from "./codec.ts";
 import { type Context, inRounds, readJobs, rounds } from "./context.ts";
 import { failureOf } from "./failures.ts";
 import { waitOrLeaveOut } from "./wait-or-leave-out.ts";
@@ -130,7 +130,7 @@ function leanColumnsOf(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown
     alike(jobs, ({ retryDelayMs }) => retryDelayMs),
     alike(jobs, ({ timeoutMs }) => timeoutMs),
     jobs.every(({ tags }) => tags.length === 0) ? null : texts(jobs.map(({ tags }) => encodeTags(tags))),
-    jobs.every(({ meta, webhookUrl }) => meta === null && webhookUrl === null) ? null : texts(jobs.map(encodeExtra)),
+    extrasColumn(jobs),
     texts(jobs.map(({ payload }) => payload)),
     facetsColumn(jobs),
   ];

@@ -12,7 +12,7 @@ const OLDEST = 14;
 export async function inspectPostgres(url: string, deadlineMs: number): Promise<StoreReport> {
   const { connectionString, schema, place } = parsePostgresUrl(url);
   const { Client } = await loadDriver();
-  const client = new Client({ connectionString, application_name: "millrace", connectionTimeoutMillis: deadlineMs, types: TYPES });
+  const client = new Client({ connectionString, application_name: "millrace", connectionTimeoutMillis: deadlineMs });
   client.on("error", () => {}); // its queries fail by themselves
   try {
     await client.connect();
@@ -42,7 +42,7 @@ async function report(client: DriverClient, schema: string): Promise<StoreReport
 }
 
 async function rows(client: DriverClient, text: string, values: readonly unknown[] = []): Promise<Row[]> {
-  return (await client.query({ text, values, rowMode: "array" })).rows;
+  return (await client.query({ text, values, rowMode: "array", types: TYPES })).rows;
 }
 
 function versionFinding(number: number): StoreFinding {

@@ -18,11 +18,11 @@ const MAX_STRETCHES_OF_STATUS = 4;
 
 /**
  * In the order of a state: how many candidates the first stretch looks at if a filter may leave some out, and how fast stretches grow. Each
- * reads so many from every lane, so there are few stretches.
+ * reads from every queue or lane, so there are few stretches.
  */
 const FIRST_STRETCH = 1000;
 const GROWTH = 9;
-/** About how many rows one stretch reads at most, from all lanes together. A page is read in any case. */
+/** About how many rows one stretch of ended jobs reads at most, from all queues together. A page is read in any case. */
 const MOST_OF_STRETCH = 100_000;
 
 type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
@@ -44,33 +44,32 @@ async function listByState(context: Context, query: ListQuery, order: StateOrder
     const range = [place?.at ?? null, place?.seq ?? null, query.from ?? null, query.to ?? null];
     const rows = await context.connections.call(statements[order], [...range, ...filterValues(query, most, limit), ...texts]);
     if (rows.length === 0) return { jobs, cursor: null };
-    const [looked, wanted, lastAt, lastSeq] = rows[0] as number[];
+    const [looked, wanted, isLast, lastAt, lastSeq] = rows[0] as [number, number, boolean, number, number];
     const found = rows.filter((row) => row[PLACE_COLUMN] !== null);
     const summaries = await readSummaries(context, found, PLACE_COLUMN + 3);
     jobs.push(...summaries.filter((job, index) => isMeant(job, () => found[index]![PLACE_COLUMN + 2] as boolean)));
     if (found.length === limit) return { jobs, cursor: encodePlace("p", order, placeOf(found.at(-1)!)) };
-    if (looked! < most) return { jobs, cursor: null };
-    place = { at: lastAt!, seq: lastSeq! };
-    candidates += wanted!;
-    passed += looked! - wanted!;
+    if (isLast) return { jobs, cursor: null };
+    place = { at: lastAt, seq: lastSeq };
+    candidates += wanted;
+    passed += looked - wanted;
     if (candidates >= MAX_CANDIDATES || passed >= MAX_PASSED) return { jobs, cursor: encodePlace("p", order, place) };
     most = Math.min(most * GROWTH, longest, MAX_CANDIDATES - candidates);
   }
 }
 
-/** How many candidates a stretch may look at: it reads so many from every lane, or from every queue and status. */
+/** How many candidates a stretch may look at. Of ended jobs it reads so many from every queue and status. */
 async function longestStretch({ connections, sql }: Context, query: ListQuery, order: StateOrder): Promise<number> {
-  if (order === "due") return MAX_CANDIDATES;
   if (isFound(query, order)) return query.limit + 1;
-  const { type = null, queue = null, internal = false } = query;
-  const [row] = await connections.call(sql.countLanes, [order === "pending" ? type : null, queue, internal]);
-  const [lanes, queues] = row as [number, number];
-  const lines = order === "pending" ? lanes : queues * statusesOf(query)!.length;
-  return Math.max(query.limit + 1, Math.floor(MOST_OF_STRETCH / Math.max(1, lines)));
+  if (order !== "ended") return MAX_CANDIDATES;
+  const { queue = null, internal = false } = query;
+  const [row] = await connections.call(sql.countQueues, [queue, internal]);
+  const [queues] = row as [number];
+  return Math.max(query.limit + 1, Math.floor(MOST_OF_STRETCH / Math.max(1, queues * statusesOf(query)!.length)));
 }
 
 /** Where the place of a job is in a row, after what the row says of all candidates. */
-const PLACE_COLUMN = 4;
+const PLACE_COLUMN = 5;
 
 function placeOf(row: Row): Place {
   return { at: row[PLACE_COLUMN] as number, seq: row[PLACE_COLUMN + 1] as number };

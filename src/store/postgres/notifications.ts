@@ -7,8 +7,8 @@ import type { Statements } from "./statements.ts";
 export type Topic = string;
 
 export const NEWS: Topic = "news";
-const WORK = "work:";
-const DUE = "due:";
+export const WORK = "work:";
+export const DUE = "due:";
 const PLAIN: ReadonlySet<string> = new Set(["lease", "queues", "schedules"]);
 
 export function topicOf(hint: Hint): Topic {

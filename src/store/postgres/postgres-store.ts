@@ -1,7 +1,10 @@
+import { invalid } from "../../core/errors.ts";
 import { REFUSED_AT_OPENING_MS } from "../../core/work-limits.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { bindStore, type Verbs } from "../bind-store.ts";
+import { sayIfNotReached } from "../cannot-reach.ts";
 import type { Store } from "../store.ts";
+import { readGivenPool } from "./callers-pool.ts";
 import { Catalog } from "./catalog.ts";
 import { CommitWatch } from "./commit-watch.ts";
 import { Connections } from "./connections.ts";
@@ -10,7 +13,7 @@ import { type Driver, loadDriver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { PostgresFeed } from "./feed.ts";
 import { DueStart, LaneStarts } from "./read-starts.ts";
-import { countFacetValues, groupErrors } from "./groups.ts";
+import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { insertJobs } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
@@ -48,6 +51,8 @@ export interface PostgresStoreOptions {
   readonly onLocked?: (() => void) | undefined;
   /** Fail soon if the server refuses connections. */
   readonly impatient?: boolean | undefined;
+  /** Called once if the opening has to wait for the server. */
+  readonly onWaiting?: ((message: string) => void) | undefined;
   /** The store's time, in tests only; otherwise it is the server's. */
   readonly testTime?: () => number;
   /** The functions of another version, in tests only. */
@@ -58,21 +63,45 @@ export interface PostgresStoreOptions {
 
 const POOL_SIZE = 10;
 
-/** Opens the store of a `postgres:` URL, after creating or upgrading its schema. */
-export async function openPostgresStore(url: string, options: PostgresStoreOptions): Promise<Store> {
-  const address = parsePostgresUrl(url);
-  const driver = options.driver ?? (await loadDriver());
+/** Opens the store of a `postgres:` URL or of the application's pool, after creating or upgrading its schema. */
+export async function openPostgresStore(
+  place: string | { pg: unknown; schema?: string | undefined },
+  options: PostgresStoreOptions,
+): Promise<Store> {
+  const given = typeof place === "string" ? null : readGivenPool(place.pg, place.schema);
+  const address = given ?? parsePostgresUrl(place as string);
+  const driver = given?.driver ?? options.driver ?? (await loadDriver());
   const { clock, deadlineMs, poolSize = POOL_SIZE, onLocked, functions = FUNCTIONS } = options;
   const refusedMs = options.impatient === true ? REFUSED_AT_OPENING_MS : Infinity;
   const createFunctions = (): Promise<void> => migrate(connections, address.schema, functions);
-  const connections = new Connections({ driver, address, clock, deadlineMs, poolSize, refusedMs, onLocked, createFunctions });
+  const connections = new Connections({
+    driver,
+    address,
+    pool: given?.pool,
+    clock,
+    deadlineMs,
+    poolSize,
+    refusedMs,
+    onLocked,
+    createFunctions,
+  });
+  const opened = sayIfNotReached({
+    server: `PostgreSQL at ${address.place}`,
+    patienceMs: () => connections.patienceMs(connections.lastError),
+    lastError: () => connections.lastError,
+    onWaiting: options.onWaiting ?? (() => {}),
+  });
   try {
     await createFunctions();
-    const [row] = await connections.call("select current_database()");
-    return storeOver(connections, address.schema, row![0] as string, { ...options, functions });
+    const [row] = await connections.call("select current_database(), 1::bigint, true");
+    const [database, number, truth] = row ?? [];
+    if (number !== 1 || truth !== true) throw invalid("pg", "a Pool whose queries obey rowMode and types, as those of pg do", place);
+    return storeOver(connections, address.schema, database as string, { ...options, functions });
   } catch (error) {
     await connections.close();
     throw error;
+  } finally {
+    opened();
   }
 }
 
@@ -144,6 +173,7 @@ const VERBS: Verbs<Context> = {
   find: findJobs,
   list: listJobs,
   errorGroups: groupErrors,
+  errorCounts: countErrors,
   facetValues: countFacetValues,
   count: countMatches,
   attempts: attemptsOf,

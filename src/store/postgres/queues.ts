@@ -1,6 +1,7 @@
 import { QUEUE_SETTINGS, type QueueChange, settingIn, settingsFrom, type SettingValue } from "../../core/queue.ts";
-import { counterRows, FIRST_COUNTER, PERIOD_MS, readMetric, readTallyMetric, STEP } from "../numbers.ts";
+import { type CounterCell, counterRows, FIRST_COUNTER, PERIOD_MS, readMetric, readTallyMetric, STEP } from "../numbers.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
+import { unpackTimes } from "../packed-times.ts";
 import { type Row, texts } from "./codec.ts";
 import type { Context } from "./context.ts";
 
@@ -49,20 +50,24 @@ export async function countAhead(context: Context, id: string, types: readonly s
 }
 
 export async function readCounters(context: Context, query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
+  const { connections, sql } = context;
   const from = query.step === "all" ? 0 : (query.from ?? 0);
   const to = query.step === "all" ? 1 : (query.to ?? Number.MAX_SAFE_INTEGER);
-  const found = await context.connections.call(context.sql.counters, [
-    context.now(),
-    STEP[query.step],
-    PERIOD_MS[query.step],
-    query.queue ?? null,
-    query.byType !== undefined,
-    typeof query.byType === "object" ? query.byType.type : null,
-    from,
-    to,
-  ]);
+  const type = typeof query.byType === "object" ? query.byType.type : null;
+  const wanted = [query.queue ?? null, query.byType !== undefined, type, from, to];
+  const isPacked = query.step === "hour-times";
+  const found = isPacked
+    ? await connections.call(sql.hourTimes, [context.now(), ...wanted])
+    : await connections.call(sql.counters, [context.now(), STEP[query.step], PERIOD_MS[query.step], ...wanted, query.countsOnly === true]);
   // One row has only the time.
   const now = found.find(([queue]) => queue === null)![2] as number;
-  const cells = found.filter(([queue]) => queue !== null) as [string, string | null, number, number, number][];
+  const rows = found.filter(([queue]) => queue !== null);
+  const cells = isPacked ? rows.flatMap((row) => cellsOf(row as PackedRow)) : (rows as [string, string | null, number, number, number][]);
   return { now, rows: counterRows(cells, (metric) => readMetric(metric, FIRST_COUNTER)) };
+}
+
+type PackedRow = [queue: string, type: string | null, at: number, times: string];
+
+function cellsOf([queue, type, at, times]: PackedRow): CounterCell[] {
+  return unpackTimes(times).map(([metric, amount]) => [queue, type, at, metric, amount]);
 }

@@ -307,6 +307,26 @@ export const STEPS: readonly Step[] = [
   create table ${schema}.mute (name text collate "C" primary key, at bigint not null, expires_at bigint, entry text not null);`,
     isAdditive: true,
   },
+  // To 13: histograms by hour, packed: see packed-times.ts. Those that an older version moves stay among the counts, until they are dropped.
+  // Rows are written again for an hour, so pages keep room for that.
+  {
+    sql: (schema) => `
+  create table ${schema}.hour_times (
+    queue int not null,
+    type smallint not null,
+    at bigint not null,
+    times text not null,
+    primary key (queue, type, at)
+  ) with (fillfactor = 70);
+  create index hour_times_by_hour on ${schema}.hour_times (at);`,
+    isAdditive: true,
+  },
+  // To 14: defaults for the options of the jobs of a queue, as JSON. An older version that runs beside does not know them.
+  {
+    sql: (schema) => `
+  alter table ${schema}.queue add column job_defaults text;`,
+    isAdditive: true,
+  },
 ];
 
 /** The tables of changing rows, and the states in each. */

@@ -3,6 +3,8 @@ import type { JobRecord, NewJob } from "../../core/job.ts";
 import type { Hint, InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } from "../store.ts";
 import { ADMITTED } from "./answers.ts";
 import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./codec.ts";
+import { type CallersTransaction, openTransaction } from "./callers-transaction.ts";
+import { type Lane, toLane } from "./catalog.ts";
 import type { CommitWatch } from "./commit-watch.ts";
 import { failureOf } from "./failures.ts";
 import { type Context, inRounds, roundsById } from "./context.ts";
@@ -54,7 +56,7 @@ class Within {
 
   async #admit(jobs: readonly NewJob[], tries = 1): Promise<InsertAnswer[]> {
     const { sql, catalog, now } = this.#context;
-    const lanes = await catalog.lanes(jobs);
+    const lanes = await catalog.lanesWithin(jobs, this.#rows);
     await this.#freeExpiredKeys(
       jobs,
       lanes.map(({ queueId }) => queueId),
@@ -88,12 +90,18 @@ class Within {
     const { sql, catalog } = this.#context;
     const { rows: found } = await this.#ask(sql.findWithin, [ids(wanted)]);
     await catalog.learn(found.map((row) => laneOf(row)));
-    return new Map(found.map((row) => [row[0] as string, readJob(row, catalog.laneOf(laneOf(row))!)]));
+    const unknown = found.map((row) => laneOf(row)).filter((lane) => catalog.laneOf(lane) === undefined);
+    const rowsOfLanes = unknown.length === 0 ? [] : await this.#rows(sql.lanesByIdWithin, [numbers(unknown)]);
+    const uncommitted = new Map(rowsOfLanes.map(toLane).map((lane) => [lane.id, lane]));
+    const nameOf = (lane: number): Lane => catalog.laneOf(lane) ?? uncommitted.get(lane)!;
+    return new Map(found.map((row) => [row[0] as string, readJob(row, nameOf(laneOf(row)))]));
   }
 
   #hintOnCommit(transaction: string | null, hints: readonly Hint[]): void {
     if (transaction !== null) this.#commits.add(transaction, hints);
   }
+
+  readonly #rows = async (text: string, values: readonly unknown[]): Promise<Row[]> => (await this.#ask(text, values)).rows;
 
   /** Every answer is one JSON text, so that it does not depend on the caller's driver and its settings. */
   async #ask(text: string, values: readonly unknown[]): Promise<{ transaction: string | null; rows: Row[] }> {
@@ -111,79 +119,4 @@ class Within {
       cause: error,
     });
   }
-}
-
-/** A transaction that the application opened. */
-interface CallersTransaction {
-  query(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
-}
-
-/** What we use of a `pg` client. */
-interface PgClient {
-  query(text: string, values: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
-  readonly database?: string;
-  getTransactionStatus?(): string | null;
-}
-
-/** What we use of Kysely. */
-interface KyselyTransaction {
-  readonly isTransaction: boolean;
-  executeQuery(query: object): Promise<{ rows: Record<string, unknown>[] }>;
-}
-
-const WHAT = "a pg client, a Drizzle or Kysely transaction, or anything with query(text, values)";
-
-/** Accepts what an application has during its transaction. No adapter imports another package: each checks the object's methods. */
-function openTransaction(tx: unknown, database: string): CallersTransaction {
-  if (typeof tx !== "object" || tx === null) throw refused(`tx must be ${WHAT}`);
-  if (isKysely(tx)) return overKysely(tx);
-  const client = drizzleClient(tx) ?? tx;
-  if (!hasQuery(client)) throw refused(`tx must be ${WHAT}`);
-  if ("totalCount" in client && "connect" in client) {
-    throw refused("tx is a pool, where every query is its own transaction: take a client from it and begin one");
-  }
-  refuseNoTransaction(client);
-  if (typeof client.database === "string" && client.database !== database) {
-    throw refused(`tx is a transaction on the database ${client.database}, not on ${database}`);
-  }
-  return { query: async (text, values) => rowsOf(await client.query(text, [...values])) };
-}
-
-function refuseNoTransaction(client: PgClient): void {
-  const status = client.getTransactionStatus?.();
-  if (status === "I") throw refused('tx has no open transaction: run "begin" on it first');
-  if (status === "E") throw refused("tx has already failed and can only be rolled back");
-}
-
-function rowsOf(answer: unknown): Record<string, unknown>[] {
-  return Array.isArray(answer) ? (answer as Record<string, unknown>[]) : (answer as { rows: Record<string, unknown>[] }).rows;
-}
-
-function hasQuery(tx: object): tx is PgClient {
-  return "query" in tx && typeof tx.query === "function";
-}
-
-/** Drizzle keeps the client of its transaction in its session. */
-function drizzleClient(tx: object): object | null {
-  const session = "session" in tx ? tx.session : null;
-  const client = typeof session === "object" && session !== null && "client" in session ? session.client : null;
-  return typeof client === "object" ? client : null;
-}
-
-function isKysely(tx: object): tx is KyselyTransaction {
-  return "executeQuery" in tx && typeof tx.executeQuery === "function" && "isTransaction" in tx;
-}
-
-function overKysely(tx: KyselyTransaction): CallersTransaction {
-  if (!tx.isTransaction) throw refused("tx is not a Kysely transaction: take it from db.transaction().execute(async (tx) => …)");
-  return {
-    async query(text, parameters) {
-      const query = { kind: "RawNode", sqlFragments: [text], parameters: [] };
-      return (await tx.executeQuery({ sql: text, parameters, query, queryId: { queryId: "millrace" } })).rows;
-    },
-  };
-}
-
-function refused(message: string): MillraceError {
-  return new MillraceError("invalid_transaction", message, { field: "tx" });
 }

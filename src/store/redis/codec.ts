@@ -46,6 +46,7 @@ interface Extra {
   tags?: readonly string[];
   meta?: string;
   webhookUrl?: string;
+  backoff?: string;
   /** The last one, because scripts cut it out. */
   facets?: Facets;
 }
@@ -56,7 +57,7 @@ interface Extra {
  */
 export const FACETS_BEGIN = '"facets":{';
 
-const USUAL = { maxRetries: 3, retryDelayMs: 1000, timeoutMs: 30_000 } as const;
+const USUAL = { maxRetries: 3, retryDelayMs: 1000, timeoutMs: 30_000, backoff: "exponential" } as const;
 const NO_EXTRA: Extra = {};
 
 /** What the client adds to the head that the script packs: a line of unusual fields, and the payload. */
@@ -65,16 +66,18 @@ export function encodeBody(job: NewJob): string {
 }
 
 function encodeExtra(job: NewJob): string {
-  const { maxRetries, maxLost, retryDelayMs, timeoutMs, tags, meta, webhookUrl, facets } = job;
+  const { maxRetries, maxLost, retryDelayMs, timeoutMs, tags, meta, webhookUrl, backoff, facets } = job;
   const isUsual = maxRetries === USUAL.maxRetries && retryDelayMs === USUAL.retryDelayMs && timeoutMs === USUAL.timeoutMs;
   const losesAsUsual = maxLost === usualMaxLost(maxRetries);
-  if (isUsual && losesAsUsual && tags.length === 0 && meta === null && webhookUrl === null && facets === null) return "";
+  const waitsAsUsual = backoff === USUAL.backoff;
+  if (isUsual && losesAsUsual && waitsAsUsual && tags.length === 0 && meta === null && webhookUrl === null && facets === null) return "";
   const extra: Extra = {};
   if (!isUsual) Object.assign(extra, { maxRetries, retryDelayMs, timeoutMs });
   if (!losesAsUsual) extra.maxLost = maxLost;
   if (tags.length > 0) extra.tags = tags;
   if (meta !== null) extra.meta = meta;
   if (webhookUrl !== null) extra.webhookUrl = webhookUrl;
+  if (!waitsAsUsual) extra.backoff = backoff;
   if (facets !== null) extra.facets = facets;
   return JSON.stringify(extra);
 }
@@ -194,6 +197,7 @@ function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<Jo
     attempt: 0,
     snoozes: 0,
     retryDelayMs: extra.retryDelayMs ?? USUAL.retryDelayMs,
+    backoff: extra.backoff ?? USUAL.backoff,
     timeoutMs: extra.timeoutMs ?? USUAL.timeoutMs,
     error: null,
     progress: null,
@@ -246,7 +250,7 @@ const runTime = (ran: number): number | null => (ran < 0 ? null : ran);
 
 const COUNTING = { keep: 0, add: 1, reset: 2 } as const;
 
-type ShapeField = (transition: Transition, outcome: Outcome["kind"] | null, ifExpired: boolean) => number | boolean;
+type ShapeField = (transition: Transition, outcome: Outcome["kind"] | null, ifExpired: boolean, isHeld: boolean) => number | boolean;
 
 /** A shape is the part of a transition that many share: these numbers, in this order. Scripts read them by name. */
 const SHAPE = {
@@ -265,6 +269,7 @@ const SHAPE = {
   plainEnd: isPlainEnd,
   outcome: (_, outcome) => (outcome === null ? 0 : OUTCOME[outcome]),
   ifExpired: (_transition, _outcome, ifExpired) => ifExpired,
+  held: (_transition, _outcome, _ifExpired, isHeld) => isHeld,
 } as const satisfies Record<string, ShapeField>;
 
 export const SHAPE_NAMES: readonly string[] = Object.keys(SHAPE);

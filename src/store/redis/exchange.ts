@@ -160,8 +160,8 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
   const shapes = new Map<string, string>();
   const described: string[] = [];
   const args: string[] = [];
-  for (const { id, fence, outcome, transition, ifExpired } of settlements) {
-    const shape = encodeShape(transition, outcome, ifExpired);
+  for (const { id, fence, outcome, transition, ifExpired, heldMs = 0 } of settlements) {
+    const shape = encodeShape(transition, outcome, ifExpired, heldMs > 0);
     const name = shape.join();
     let number = shapes.get(name);
     if (number === undefined) {
@@ -171,6 +171,7 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
     const { delayMs, runMs, result, error } = transition;
     args.push(number + shortId(id), String(fence), encodeNumber(runMs));
     // Only what the shape has is sent.
+    if (heldMs > 0) args.push(String(heldMs));
     if (delayMs !== null) args.push(String(delayMs));
     if (typeof result === "string") args.push(result);
     if (error !== null && error !== undefined) args.push(encodeErrorText(error));

@@ -24,6 +24,17 @@ interface Counting {
 }
 
 export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }> {
+  const { tally, isTooMuch } = await tallyErrors(context, query);
+  const { groups, isMore } = tally.top(query.limit);
+  const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
+}
+
+export async function countErrors(context: Context, query: Counting["query"]): Promise<Map<string, number>> {
+  return (await tallyErrors(context, query)).tally.counts();
+}
+
+async function tallyErrors(context: Context, query: Counting["query"]): Promise<{ tally: ErrorTally; isTooMuch: boolean }> {
   const tally = new ErrorTally();
   const isTooMuch = await countLatest(context, {
     query,
@@ -43,9 +54,7 @@ export async function groupErrors(context: Context, query: GroupQuery): Promise<
       });
     },
   });
-  const { groups, isMore } = tally.top(query.limit);
-  const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
-  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
+  return { tally, isTooMuch };
 }
 
 export async function countFacetValues(context: Context, query: FacetQuery): Promise<FacetValues> {

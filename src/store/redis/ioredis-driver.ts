@@ -1,11 +1,12 @@
 import type * as ioredis from "ioredis";
-import type { Cluster, Redis, RedisOptions } from "ioredis";
+import type { Cluster, ClusterOptions, Redis, RedisOptions } from "ioredis";
 import { MillraceError } from "../../core/errors.ts";
 import type { Reply } from "./codec.ts";
 import type { Driver, MessageListener, Subscription } from "./driver.ts";
+import { type GivenIoredis, isCluster } from "./given-ioredis.ts";
 import type { RedisUrl } from "./url.ts";
 
-export const INSTALL_LINE = 'a redis: URL needs the package ioredis: run "npm install ioredis@6"';
+export const INSTALL_LINE = 'a redis: URL needs the package ioredis: run "npm install ioredis"';
 
 type Ioredis = Pick<typeof ioredis, "Redis" | "Cluster">;
 
@@ -19,7 +20,12 @@ async function loadIoredis(): Promise<Ioredis> {
 
 /** Begins to connect, and keeps trying until it is closed. */
 export async function openIoredis(url: RedisUrl, timeoutMs: number): Promise<Driver> {
-  return new IoredisDriver(await loadIoredis(), url, timeoutMs);
+  return new IoredisDriver(connectionsOf(await loadIoredis(), url, timeoutMs));
+}
+
+/** The same with the settings of an ioredis of the application. */
+export function duplicateIoredis(given: GivenIoredis, timeoutMs: number): Driver {
+  return new IoredisDriver(duplicatesOf(given, timeoutMs));
 }
 
 const LONGEST_RECONNECT_MS = 1000;
@@ -27,15 +33,12 @@ const LONGEST_RECONNECT_MS = 1000;
 const GOODBYE_MS = 500;
 const reconnectPause = (times: number): number => Math.min(LONGEST_RECONNECT_MS, 20 * 2 ** Math.min(times, 10));
 
-/** Options of every connection. ioredis must not queue or resend commands: session.ts decides what may be repeated, and for how long. */
-function optionsOf(url: RedisUrl, timeoutMs: number): RedisOptions {
+/** How every connection behaves. ioredis must not queue or resend commands: session.ts decides what may be repeated, and for how long. */
+function behaviour(timeoutMs: number): RedisOptions {
   return {
-    username: url.username,
-    password: url.password,
     connectionName: "millrace",
     protocol: 2,
     disableClientInfo: true,
-    ...(url.tls ? { tls: {} } : {}),
     connectTimeout: timeoutMs,
     // A connection that waits for an answer and receives nothing counts as dead: a cut cable sends no message.
     socketTimeout: timeoutMs,
@@ -49,20 +52,133 @@ function optionsOf(url: RedisUrl, timeoutMs: number): RedisOptions {
   };
 }
 
+/** How the connection of all commands behaves. */
+const forCommands = (timeoutMs: number): RedisOptions => ({
+  ...behaviour(timeoutMs),
+  enableOfflineQueue: false,
+  retryStrategy: reconnectPause,
+});
+
+/** How a Cluster behaves, beside its connections. */
+const forCluster = (timeoutMs: number): ClusterOptions => ({
+  enableOfflineQueue: false,
+  lazyConnect: true,
+  clusterRetryStrategy: reconnectPause,
+  // With a retry strategy, errors tell a command that was lost on the way from one that was never sent.
+  clusterNodeRetryStrategy: reconnectPause,
+  slotsRefreshTimeout: timeoutMs,
+  slotsRefreshInterval: 2_000,
+  // If its connection broke, a call may have been carried out: session.ts decides whether to repeat it.
+  retryDelayOnFailover: 0,
+  retryDelayOnTryAgain: 50,
+  retryDelayOnClusterDown: 100,
+});
+
+type NodeAddress = RedisUrl["nodes"][number];
+
+/** Makes connections, which connect when they are told to. */
+interface Connections {
+  /** The one for commands. */
+  open(): Redis | Cluster;
+  /** One for messages: to any of these nodes, if it is a Cluster. */
+  openForMessages(masters: () => readonly NodeAddress[]): Redis;
+}
+
+function connectionsOf(lib: Ioredis, url: RedisUrl, timeoutMs: number): Connections {
+  const { username, password, db, nodes } = url;
+  const login = { username, password, ...(url.tls ? { tls: {} } : {}) };
+  const address = { ...(url.sentinel === null ? nodes[0] : bySentinels(url, url.sentinel)), db };
+  return {
+    open: () =>
+      url.cluster
+        ? new lib.Cluster([...nodes], { ...forCluster(timeoutMs), redisOptions: { ...behaviour(timeoutMs), ...login } })
+        : new lib.Redis({ ...forCommands(timeoutMs), ...login, ...address }),
+    openForMessages: (masters) => {
+      const options = { ...behaviour(timeoutMs), ...login, ...address, maxRetriesPerRequest: null };
+      const make = (own: RedisOptions): Redis => new lib.Redis({ ...options, ...own });
+      return url.cluster ? openOnAnyNode(make, masters, nodes) : make({ retryStrategy: reconnectPause });
+    },
+  };
+}
+
+/** The Sentinels are asked for the master at each connect, so a failover is followed by itself. */
+function bySentinels({ nodes, tls }: RedisUrl, { name, username, password }: NonNullable<RedisUrl["sentinel"]>): RedisOptions {
+  return {
+    sentinels: [...nodes],
+    name,
+    sentinelUsername: username,
+    sentinelPassword: password,
+    sentinelRetryStrategy: reconnectPause,
+    ...(tls ? { sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
+  };
+}
+
+/** Settings of the application that would change what we send or read, or end a connection that we rely on. */
+const NEUTRAL: RedisOptions = {
+  monitor: false,
+  readOnly: false,
+  role: "master",
+  sentinelRetryStrategy: reconnectPause,
+  // Without it, commands are sent before the server has accepted the login.
+  enableReadyCheck: true,
+  autoResubscribe: true,
+  stringNumbers: false,
+  enableAutoPipelining: false,
+  commandTimeout: undefined,
+};
+
+/** Duplicates with our behaviour: one that queues or resends commands would do some of them twice. Nothing is sent over the given one. */
+function duplicatesOf({ instance, nodes }: GivenIoredis, timeoutMs: number): Connections {
+  const forMessages = { ...NEUTRAL, ...behaviour(timeoutMs), enableOfflineQueue: true, maxRetriesPerRequest: null };
+  if (!isCluster(instance)) {
+    return {
+      open: () => instance.duplicate({ ...NEUTRAL, ...forCommands(timeoutMs) }),
+      openForMessages: () => instance.duplicate({ ...forMessages, retryStrategy: reconnectPause }),
+    };
+  }
+  let aNode: Redis;
+  return {
+    open() {
+      const redisOptions = { ...NEUTRAL, ...behaviour(timeoutMs) };
+      const cluster = instance.duplicate([], { ...forCluster(timeoutMs), scaleReads: "master", enableAutoPipelining: false, redisOptions });
+      // Of the application's own package, which may have another version than the one that we would load.
+      cluster.on("+node", (node: Redis) => (aNode = node));
+      return cluster;
+    },
+    openForMessages: (masters) => openOnAnyNode((own) => aNode.duplicate({ ...forMessages, ...own }), masters, nodes),
+  };
+}
+
+/** On a Cluster any node will do for messages, and the one of the last try may be gone. */
+function openOnAnyNode(
+  make: (options: RedisOptions) => Redis,
+  masters: () => readonly NodeAddress[],
+  first: readonly NodeAddress[],
+): Redis {
+  const next = (): NodeAddress => {
+    const nodes = masters().length > 0 ? masters() : first;
+    return nodes[Math.floor(Math.random() * nodes.length)]!;
+  };
+  const redis = make({
+    ...next(),
+    retryStrategy: (times) => {
+      Object.assign(redis.options, next());
+      return reconnectPause(times);
+    },
+  });
+  return redis;
+}
+
 class IoredisDriver implements Driver {
-  readonly #lib: Ioredis;
-  readonly #url: RedisUrl;
-  readonly #timeoutMs: number;
+  readonly #connections: Connections;
   readonly #client: Redis | Cluster;
   #lastError: Error | null = null;
   /** The server refused the database of the URL. ioredis reports that, and goes on in database 0. */
   #notSelected: Error | null = null;
 
-  constructor(lib: Ioredis, url: RedisUrl, timeoutMs: number) {
-    this.#lib = lib;
-    this.#url = url;
-    this.#timeoutMs = timeoutMs;
-    this.#client = url.cluster ? this.#openCluster() : this.#openNode();
+  constructor(connections: Connections) {
+    this.#connections = connections;
+    this.#client = connections.open();
     // Without a listener an error would end the process.
     this.#client.on("error", (error: Error & { lastNodeError?: Error }) => (this.#lastError = error.lastNodeError ?? error));
     this.#client.on("connecting", () => (this.#notSelected = null));
@@ -77,29 +193,6 @@ class IoredisDriver implements Driver {
     return this.#lastError;
   }
 
-  #openNode(): Redis {
-    const { nodes, db } = this.#url;
-    const options = { ...optionsOf(this.#url, this.#timeoutMs), ...nodes[0], db, enableOfflineQueue: false, retryStrategy: reconnectPause };
-    return new this.#lib.Redis(options);
-  }
-
-  #openCluster(): Cluster {
-    return new this.#lib.Cluster([...this.#url.nodes], {
-      redisOptions: optionsOf(this.#url, this.#timeoutMs),
-      enableOfflineQueue: false,
-      lazyConnect: true,
-      clusterRetryStrategy: reconnectPause,
-      // With a retry strategy, errors tell a command that was lost on the way from one that was never sent.
-      clusterNodeRetryStrategy: reconnectPause,
-      slotsRefreshTimeout: this.#timeoutMs,
-      slotsRefreshInterval: 2_000,
-      // If its connection broke, a call may have been carried out: session.ts decides whether to repeat it.
-      retryDelayOnFailover: 0,
-      retryDelayOnTryAgain: 50,
-      retryDelayOnClusterDown: 100,
-    });
-  }
-
   command(name: string, args: readonly string[]): Promise<Reply> {
     const refusal = this.#refusal(this.#client);
     if (refusal !== null) return Promise.reject(refusal);
@@ -107,8 +200,8 @@ class IoredisDriver implements Driver {
   }
 
   async info(): Promise<string[]> {
-    if ("nodes" in this.#client && this.#client.status !== "ready") throw new Error("Cluster isn't ready");
-    const masters = "nodes" in this.#client ? this.#client.nodes("master") : [this.#client];
+    if (isCluster(this.#client) && this.#client.status !== "ready") throw new Error("Cluster isn't ready");
+    const masters = isCluster(this.#client) ? this.#client.nodes("master") : [this.#client];
     const refusal = masters.map((node) => this.#refusal(node)).find((found) => found !== null);
     if (refusal !== undefined) throw refusal;
     return Promise.all(masters.map((node) => node.info()));
@@ -127,23 +220,15 @@ class IoredisDriver implements Driver {
   }
 
   subscribe(listener: MessageListener): Subscription {
-    const options = { ...optionsOf(this.#url, this.#timeoutMs), ...this.#nextNode(), db: this.#url.db, maxRetriesPerRequest: null };
-    const redis = new this.#lib.Redis({
-      ...options,
-      retryStrategy: (times) => {
-        // On a Cluster any node will do, and this one may be gone.
-        if (this.#url.cluster) Object.assign(redis.options, this.#nextNode());
-        return reconnectPause(times);
-      },
-    });
-    return new IoredisSubscription(redis, listener);
+    return new IoredisSubscription(
+      this.#connections.openForMessages(() => this.#masters()),
+      listener,
+    );
   }
 
-  #nextNode(): { host: string; port: number } {
-    const known =
-      "nodes" in this.#client ? this.#client.nodes("master").map(({ options }) => ({ host: options.host!, port: options.port! })) : [];
-    const nodes = known.length > 0 ? known : this.#url.nodes;
-    return nodes[Math.floor(Math.random() * nodes.length)]!;
+  #masters(): NodeAddress[] {
+    if (!isCluster(this.#client)) return [];
+    return this.#client.nodes("master").map(({ options }) => ({ host: options.host!, port: options.port! }));
   }
 
   close(): void {

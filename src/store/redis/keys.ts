@@ -25,7 +25,8 @@
  *   <prefix>:{17}:u:<queue>        set     lanes whose jobs need new ranks. No other key may begin with "u:": a queue name may have colons
  *   <prefix>:{17}:t:<queue>        hash    number of jobs by status and level
  *   <prefix>:{17}:c:<queue>        hash    counters of all time; m:<start>:<queue> and h:<start>:<queue> of a minute and an hour,
- *                                          f:<start>:<queue> histograms of an hour; found by the zsets pm, ph and pf
+ *                                          f:<start>:<queue> packed histograms of an hour by lane, and t-1 of all;
+ *                                          found by the zsets pm, ph and pf
  *   <prefix>:{17}:mu               string  the minute up to which histograms were moved to their hours
  *   <prefix>:{17}:z, :zd           hash    schedules whose jobs go to this partition; zset of them by next tick
  *   <prefix>:{17}:y:<worker turn>, :y:<try>  string  marks a repeated claim; expires by itself
@@ -42,6 +43,8 @@ export class Keys {
   readonly audit: string;
   /** A hash: error group → its mute. */
   readonly mutes: string;
+  /** A sorted set: digest of a schema of payloads → until when it is kept. */
+  readonly schemas: string;
   /** A hash: schedule name → partition; and a set of the partitions that have schedules. */
   readonly schedules: string;
   readonly schedulePartitions: string;
@@ -57,6 +60,7 @@ export class Keys {
     this.workers = `${prefix}:workers`;
     this.audit = `${prefix}:audit`;
     this.mutes = `${prefix}:mutes`;
+    this.schemas = `${prefix}:schemas`;
     this.schedules = `${prefix}:schedules`;
     this.schedulePartitions = `${prefix}:schedule-partitions`;
     this.listening = `${prefix}:listening`;

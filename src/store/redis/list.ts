@@ -267,9 +267,12 @@ async function sourcesOf({ registry }: Context, filter: Filter, line: Line, afte
   });
 }
 
-/** Whether results are also filtered here, not only in the script. Newest created first, `from` is where a list ends. */
-function filtersHere({ tag, group, q, from, to }: ListQuery, order: StateOrder | null): boolean {
-  return [tag, group, q, to, order === null ? undefined : from].some((filter) => filter !== undefined);
+/**
+ * Whether many results may be left out here. The script finds a tag or a text, and hardly any job that does not match. Newest created first,
+ * `from` and `to` are where a list ends and begins.
+ */
+function filtersHere({ group, from, to }: ListQuery, order: StateOrder | null): boolean {
+  return group !== undefined || (order !== null && (from !== undefined || to !== undefined));
 }
 
 function encodeCursor(order: StateOrder | null, place: Place): string {

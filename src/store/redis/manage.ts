@@ -45,7 +45,7 @@ export async function changeJobs(
     manual === undefined ? "" : encodeManual(manual),
     move.edit?.payload ?? "",
     jsonOf(move.edit?.facets ?? undefined),
-    ...encodeShape(transition, null, false),
+    ...encodeShape(transition, null, false, false),
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {
     const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)], lost.note);

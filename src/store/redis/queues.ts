@@ -10,8 +10,8 @@ import {
   type SettingValue,
 } from "../../core/queue.ts";
 import { tenBitsOf } from "../../lib/id.ts";
-import { type CounterCell, counterRows, FIELDS_PER_TYPE, isWantedType, readField, readTallyCell, readTyped } from "../numbers.ts";
-import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
+import { readTallyCell } from "../numbers.ts";
+import type { OldestPending, QueueState } from "../store.ts";
 import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
 import { shortId } from "./ids.ts";
@@ -157,70 +157,4 @@ export async function countAhead(
   const wanted = types === "*" ? ["*"] : types;
   const reply = await session.run(AHEAD, keys.partition(tenBitsOf(id)), [shortId(id), String(most), ...wanted]);
   return reply === null ? null : numberOf(reply);
-}
-
-// ── Counters ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** A field of a hash of counters. */
-interface StoredCount {
-  readonly queue: string;
-  readonly at: number;
-  /** The lane of its type; 0: it has none. */
-  readonly lane: number;
-  readonly field: number;
-  readonly amount: number;
-}
-
-export async function readCounters(context: Context, query: CounterQuery): Promise<{ now: number; rows: CounterRow[] }> {
-  const { session, registry } = context;
-  const partitions = query.queue === undefined ? await registry.partitions() : new Map([[partitionOf(query.queue), [query.queue]]]);
-  const read = [...partitions].map(async ([partition, queues]) => {
-    const counts = query.step === "all" ? await totalsOf(context, partition, queues) : await periodsOf(context, partition, query);
-    const types = query.byType === undefined ? null : await typesOf(context, partition, counts);
-    return counts.map(({ queue, at, lane, field, amount }): CounterCell => [queue, types?.get(lane) ?? null, at, field, amount]);
-  });
-  const [now, ...cells] = await Promise.all([session.now(), ...read]);
-  const wanted = cells.flat().filter(([, type]) => isWantedType(type, query));
-  return { now, rows: counterRows(wanted, readField) };
-}
-
-/** The types of lanes. */
-async function typesOf({ session, keys }: Context, partition: number, counts: readonly StoredCount[]): Promise<Map<number, string>> {
-  const lanes = [...new Set(counts.map(({ lane }) => lane))].filter((lane) => lane !== 0);
-  if (lanes.length === 0) return new Map();
-  const names = listOf(await session.command("HMGET", `${keys.partition(partition)}:n`, ...lanes.map(String))).map(textOf);
-  return new Map(names.map((name, index) => [lanes[index]!, name.slice(name.indexOf(" ") + 1)]));
-}
-
-async function totalsOf({ session, keys }: Context, partition: number, queues: readonly string[]): Promise<StoredCount[]> {
-  const base = keys.partition(partition);
-  const counts = queues.map(async (queue) => readCounts(queue, 0, await session.command("HGETALL", `${base}:c:${queue}`)));
-  return (await Promise.all(counts)).flat();
-}
-
-/** How the keys of each step begin. */
-const PERIODS = { all: "c", hour: "h", minute: "m", "hour-times": "f" } as const satisfies Record<CounterQuery["step"], string>;
-
-async function periodsOf({ session, keys }: Context, partition: number, query: CounterQuery): Promise<StoredCount[]> {
-  const base = keys.partition(partition);
-  const period = PERIODS[query.step];
-  const range = [String(query.from ?? "-inf"), query.to === undefined ? "+inf" : `(${query.to}`];
-  const found = listOf(await session.command("ZRANGEBYSCORE", `${base}:p${period}`, ...range)).map((member) => textOf(member).split(" "));
-  const wanted = (found as [string, string][]).filter(([, queue]) => query.queue === undefined || queue === query.queue);
-  const counts: StoredCount[] = [];
-  // It may be a month of hours, or two days of minutes: some at a time.
-  for (const some of chunksOf(wanted)) {
-    const read = some.map(async ([start, queue]) => {
-      return readCounts(queue, Number(start), await session.command("HGETALL", `${base}:${period}:${start}:${queue}`));
-    });
-    for (const ofPeriod of await Promise.all(read)) counts.push(...ofPeriod);
-  }
-  return counts;
-}
-
-function readCounts(queue: string, at: number, reply: Reply): StoredCount[] {
-  return Array.from(readHash(reply), ([typed, amount]) => {
-    const { type: lane, metric: field } = readTyped(Number(typed), FIELDS_PER_TYPE);
-    return { queue, at, lane, field, amount: Number(amount) };
-  });
 }

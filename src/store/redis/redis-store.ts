@@ -1,18 +1,21 @@
 import { REFUSED_AT_OPENING_MS } from "../../core/work-limits.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { bindStore, type Verbs } from "../bind-store.ts";
+import { sayIfNotReached } from "../cannot-reach.ts";
 import type { Store } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { Driver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { RedisFeed } from "./feed.ts";
-import { countFacetValues, groupErrors } from "./groups.ts";
+import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { insertJobs } from "./insert.ts";
-import { openIoredis } from "./ioredis-driver.ts";
+import { readGivenIoredis } from "./given-ioredis.ts";
+import { duplicateIoredis, openIoredis } from "./ioredis-driver.ts";
 import { Keys } from "./keys.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs } from "./manage.ts";
-import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates, readCounters } from "./queues.ts";
+import { readCounters } from "./counters.ts";
+import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates } from "./queues.ts";
 import { checkServer, EvictionWatch } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { putSchemas, readSchemas } from "./schemas.ts";
@@ -32,7 +35,7 @@ import {
   writeAudit,
 } from "./shared.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
-import { parseRedisUrl, placeOf } from "./url.ts";
+import { parseRedisUrl, placeOf, type RedisUrl } from "./url.ts";
 
 export interface RedisStoreOptions {
   readonly clock: Clock;
@@ -40,6 +43,8 @@ export interface RedisStoreOptions {
   readonly deadlineMs: number;
   /** Fail soon if the server refuses connections. */
   readonly impatient?: boolean | undefined;
+  /** Called once if the opening has to wait for the server. */
+  readonly onWaiting?: ((message: string) => void) | undefined;
   /** Gets messages about the server that a person should see. Default: none. */
   readonly onWarning?: (message: string) => void;
   /** Replaces ioredis. */
@@ -49,17 +54,30 @@ export interface RedisStoreOptions {
 /** A connection without an answer for this long counts as dead. A call may take at least twice as long, so that it can run on another. */
 const LONGEST_SILENCE_MS = 5_000;
 
-/** Opens the server or Cluster of a `redis:` or `rediss:` URL. Waits for it up to the deadline. */
-export async function openRedisStore(url: string, options: RedisStoreOptions): Promise<Store> {
-  const parsed = parseRedisUrl(url);
-  const driver = options.driver ?? (await openIoredis(parsed, Math.min(LONGEST_SILENCE_MS, options.deadlineMs / 2)));
+/** Opens the server or Cluster of a `redis:` or `rediss:` URL, or of an ioredis of the application. Waits for it up to the deadline. */
+export async function openRedisStore(
+  place: string | { redis: unknown; prefix?: string | undefined },
+  options: RedisStoreOptions,
+): Promise<Store> {
+  const timeoutMs = Math.min(LONGEST_SILENCE_MS, options.deadlineMs / 2);
+  const given = typeof place === "string" ? null : readGivenIoredis(place.redis, place.prefix);
+  const parsed = given ?? parseRedisUrl(place as string);
+  const driver = options.driver ?? (given === null ? await openIoredis(parsed as RedisUrl, timeoutMs) : duplicateIoredis(given, timeoutMs));
   const refusedMs = options.impatient === true ? REFUSED_AT_OPENING_MS : Infinity;
   const session = new Session(driver, { ...options, place: placeOf(parsed), refusedMs });
+  const opened = sayIfNotReached({
+    server: `Redis at ${placeOf(parsed)}`,
+    patienceMs: () => session.patienceMs(),
+    lastError: () => driver.lastError,
+    onWaiting: options.onWaiting ?? (() => {}),
+  });
   try {
     await checkServer(session, options.onWarning ?? (() => {}));
   } catch (error) {
     driver.close();
     throw error;
+  } finally {
+    opened();
   }
   const eviction = new EvictionWatch(driver, options.clock, options.onWarning ?? (() => {}));
   eviction.start();
@@ -104,6 +122,7 @@ const VERBS: Verbs<Context> = {
   find: findJobs,
   list: listJobs,
   errorGroups: groupErrors,
+  errorCounts: countErrors,
   facetValues: countFacetValues,
   count: countMatches,
   attempts: attemptsOf,

@@ -4,6 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { isRefusal } from "../../lib/refused.ts";
 import { MOST_WAITING } from "../calls-under-way.ts";
+import { cannotReach } from "../cannot-reach.ts";
 import type { Reply } from "./codec.ts";
 import { type Driver, failureOf } from "./driver.ts";
 import type { Script } from "./statements/script.ts";
@@ -95,7 +96,7 @@ export class Session {
         const failure = failureOf(error);
         forgetArguments(error);
         if (failure === "unknown") isRepeat = true;
-        left = this.#patienceMs() - (performance.now() - since);
+        left = this.patienceMs() - (performance.now() - since);
         const isPassing = (failure === "unknown" || failure === "unsent") && failureOf(this.driver.lastError) !== "denied";
         if (!isPassing || left <= 0 || this.#isGivenUp || this.#wake.size >= MOST_WAITING) throw this.#finalError(error, name);
         await this.#rest(Math.min(left, pause * (0.5 + Math.random())));
@@ -105,7 +106,7 @@ export class Session {
   }
 
   /** Opening a store at an address where nothing listens should not take the whole deadline. */
-  #patienceMs(): number {
+  patienceMs(): number {
     const { deadlineMs, refusedMs } = this.#options;
     return !this.#hasAnswered && isRefusal(this.driver.lastError) ? Math.min(deadlineMs, refusedMs) : deadlineMs;
   }
@@ -139,12 +140,11 @@ export class Session {
         });
       case "unsent":
       case "unknown": {
-        const { place } = this.#options;
-        const time = this.#isGivenUp ? "before the client was closed" : `within ${formatDuration(this.#patienceMs())}`;
-        const message = isRefusal(cause)
-          ? `Redis at ${place} took no connection ${time}: ${messageOf(cause)}. Check that it is running and that the address is right`
-          : `Redis at ${place} did not answer ${name} ${time}: ${messageOf(cause)}`;
-        return new MillraceError("store_unavailable", message, { cause });
+        const server = `Redis at ${this.#options.place}`;
+        const ms = this.patienceMs();
+        if (isRefusal(cause)) return cannotReach(server, cause, this.#isGivenUp ? null : { ms });
+        const time = this.#isGivenUp ? "before the client was closed" : `within ${formatDuration(ms)}`;
+        return new MillraceError("store_unavailable", `${server} did not answer ${name} ${time}: ${messageOf(cause)}`, { cause });
       }
       case "noscript":
       case "fault":

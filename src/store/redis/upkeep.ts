@@ -4,6 +4,7 @@ import { partitionOf } from "../../core/partition.ts";
 import { listOf, numberOf, readLanes, readSummary, type Reply, textOf } from "./codec.ts";
 import { type Context, MOST_PER_SCRIPT } from "./context.ts";
 import { longId } from "./ids.ts";
+import { sweepSchemas } from "./schemas.ts";
 import { EXPIRED, PROMOTE, PRUNE, REPAIR, SWEEP } from "./statements/upkeep.ts";
 import { RERANK } from "./statements/queues.ts";
 import { SWEEP_AUDIT, SWEEP_MUTES, SWEEP_WORKERS } from "./statements/shared.ts";
@@ -107,6 +108,7 @@ export async function sweep(
   const { session, keys, registry } = context;
   let removed = numberOf(await session.run(SWEEP_WORKERS, keys.workers, [String(limit)]));
   removed += numberOf(await session.run(SWEEP_MUTES, keys.mutes, [String(limit)]));
+  removed += await sweepSchemas(context, limit);
   removed += numberOf(await session.run(SWEEP_AUDIT, keys.audit, [String(limit)]));
   for (const [partition, queues] of await registry.partitions()) {
     const args = [keep.minutesMs, keep.hoursMs, limit].map(String);

@@ -7,6 +7,7 @@ import {
   type LogLine,
   type NewJob,
   type Progress,
+  USUAL_JOB,
   usualMaxLost,
 } from "../../core/job.ts";
 import { statusOf } from "../numbers.ts";
@@ -43,15 +44,19 @@ interface Extra {
   tags?: readonly string[];
   meta?: string;
   webhookUrl?: string;
+  /** Only if it is not exponential. */
+  backoff?: string;
   facets?: Facets;
 }
 
-export function encodeExtra(job: Pick<NewJob, "tags" | "meta" | "webhookUrl" | "facets">): string | null {
-  if (job.tags.length === 0 && job.meta === null && job.webhookUrl === null && job.facets === null) return null;
+export function encodeExtra(job: Pick<NewJob, "tags" | "meta" | "webhookUrl" | "backoff" | "facets">): string | null {
+  const waitsAsUsual = job.backoff === USUAL_JOB.backoff;
+  if (job.tags.length === 0 && job.meta === null && job.webhookUrl === null && waitsAsUsual && job.facets === null) return null;
   const extra: Extra = {};
   if (job.tags.length > 0) extra.tags = job.tags;
   if (job.meta !== null) extra.meta = job.meta;
   if (job.webhookUrl !== null) extra.webhookUrl = job.webhookUrl;
+  if (!waitsAsUsual) extra.backoff = job.backoff;
   if (job.facets !== null) extra.facets = job.facets;
   return JSON.stringify(extra);
 }
@@ -171,6 +176,7 @@ export function readSummary(row: Row, names: Names): JobSummaryRecord {
     attempt: row[AT.attempt] as number,
     snoozes: row[AT.snoozes] as number,
     retryDelayMs: row[AT.retry_delay] as number,
+    backoff: extra.backoff ?? USUAL_JOB.backoff,
     timeoutMs: row[AT.timeout] as number,
     error: withoutStack(readError(row[AT.error] as string | null)),
     progress: row[AT.progress] === null ? null : (JSON.parse(row[AT.progress] as string) as Progress),

@@ -2,6 +2,8 @@ import { chmodSync, closeSync, existsSync, openSync, statfsSync } from "node:fs"
 import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { MillraceError } from "../../core/errors.ts";
+import { NODES_THAT_SHARE_SQLITE } from "../../core/node-version.ts";
+import { Connection } from "./connection.ts";
 import { migrate } from "./migrations.ts";
 
 /**
@@ -46,6 +48,69 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
   }
 }
 
+/** The most that a given database may wait for a lock: meanwhile it blocks the event loop, and heartbeats with it. */
+const MOST_BUSY_TIMEOUT_MS = 5_000;
+
+export interface GivenDatabase extends OpenedDatabase {
+  /** The file; empty in memory. */
+  readonly path: string;
+}
+
+/**
+ * Checks a database of the application and brings our tables up to date in it. Its settings stay as they are: the application's own
+ * transactions run on it, too.
+ */
+export async function readGivenDatabase(given: unknown): Promise<GivenDatabase> {
+  if (!isDatabase(given))
+    throw refused(`sqlite must be a DatabaseSync of node:sqlite${isBetterSqlite3(given) ? `. ${TWO_LIBRARIES}` : ""}`);
+  const db = given;
+  if (!db.isOpen) throw refused("sqlite is a database that is closed: connect before you close it");
+  if (db.isTransaction) throw refused("sqlite has an open transaction: connect before you begin it");
+  const on = new Connection(db);
+  const path = fileOf(on);
+  const mode = String(on.get("pragma journal_mode")?.[0]);
+  if (path !== "" && mode !== "wal") throw refused(`sqlite is in journal mode ${mode}: run "pragma journal_mode = wal" on it first`);
+  const busyMs = on.number("pragma busy_timeout")!;
+  if (busyMs > MOST_BUSY_TIMEOUT_MS) {
+    throw refused(
+      `sqlite has a busy timeout of ${busyMs} ms, which would block the event loop that long: set ${MOST_BUSY_TIMEOUT_MS} or less`,
+    );
+  }
+  const version = String(on.get("select sqlite_version()")?.[0]);
+  const shareable = path !== "" && allowsSeveralConnections(version);
+  const release = path === "" || shareable ? () => {} : lockExclusively(path, version);
+  try {
+    if (path !== "") refuseNetworkFile(path);
+    await untilNotBusy(() => migrate(db));
+  } catch (error) {
+    release();
+    throw cannotOpen(path || "the given database", error);
+  }
+  return { db, shareable, release, path };
+}
+
+/** The file of a database; empty in memory. */
+export function fileOf(on: Connection): string {
+  const main = on.all("pragma database_list").find(([, name]) => name === "main");
+  return String(main?.[2] ?? "");
+}
+
+export function isDatabase(given: unknown): given is DatabaseSync {
+  return typeof given === "object" && given !== null && typeof (given as DatabaseSync).prepare === "function" && "isTransaction" in given;
+}
+
+/** Why a connection of better-sqlite3 cannot be used: see "How To Corrupt An SQLite Database File", section 2.2.1. */
+export const TWO_LIBRARIES =
+  "better-sqlite3 has its own copy of SQLite, and two copies in one process drop each other's locks on a file and corrupt it: open the file with node:sqlite";
+
+export function isBetterSqlite3(given: unknown): boolean {
+  return typeof given === "object" && given !== null && "inTransaction" in given && "pragma" in given;
+}
+
+function refused(message: string): MillraceError {
+  return new MillraceError("invalid_input", message, { field: "sqlite" });
+}
+
 function cannotOpen(path: string, error: unknown): unknown {
   const code = primaryCode(error);
   if (code === null) return error;
@@ -77,7 +142,7 @@ export function lockExclusively(path: string, version: string): () => void {
     if (!isBusy(error)) throw storeError(error);
     throw new MillraceError(
       "unsupported_store",
-      `${path} is in use by another process, and SQLite ${version} cannot share it safely. Install the newest release of Node 24 or later, which has a newer SQLite`,
+      `${path} is in use by another process, and SQLite ${version} cannot share it safely. Install ${NODES_THAT_SHARE_SQLITE}`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
-import { isPlainEnd, type PlainEnd } from "../../core/lifecycle.ts";
+import { isPlainEnd, type PlainEnd, startedAfter } from "../../core/lifecycle.ts";
 import { settledMark, STATE } from "../numbers.ts";
 import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
 import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, readJob, type Row, seqOf } from "./codec.ts";
@@ -30,36 +30,48 @@ export function settleJob(tx: Transaction, settlement: Settlement): LeaseAnswer 
 }
 
 function applySettlement(tx: Transaction, settlement: Settlement): LeaseAnswer {
-  const { id, fence, outcome, transition, ifExpired } = settlement;
+  const { id, fence, outcome, transition, ifExpired, heldMs = 0 } = settlement;
   const mark = settledMark(fence, outcome);
   const grant = tx.granted?.take(id, fence);
   if (!ifExpired && isPlainEnd(transition) && completeJob(tx, settlement, transition, mark, grant)) return "ok";
   const job = factsOf(tx, idToBlob(id));
   if (!holds(job, fence)) return answerRefused(job, fence, ifExpired ? null : mark);
   if (ifExpired && job.leaseUntil! > tx.now) return "stale";
-  applyTransition(tx, job, transition, mark);
+  applyTransition(tx, { ...job, startedAt: startedAfter(job.startedAt!, heldMs, tx.now) }, transition, mark);
   return "ok";
 }
 
 const ID = new Uint8Array(ID_BYTES);
 
 /** Completes a job in one statement if the transition changes nothing else. */
-function completeJob(tx: Transaction, lease: Lease, { result, runMs }: PlainEnd, mark: number, grant: Grant | undefined): boolean {
-  const { fence } = lease;
-  const id = idToBlob(lease.id, ID);
+function completeJob(
+  tx: Transaction,
+  settlement: Settlement,
+  { result, runMs }: PlainEnd,
+  mark: number,
+  grant: Grant | undefined,
+): boolean {
+  const { fence, heldMs = 0 } = settlement;
+  const id = idToBlob(settlement.id, ID);
   if (grant !== undefined) {
-    if (tx.on.run(COMPLETE_GRANTED, result, mark, tx.now, tx.now, runMs, grant.seq, id, fence) === 0) return false;
-    countCompleted(tx, grant, runMs);
+    const startedAt = startedAfter(grant.startedAt, heldMs, tx.now);
+    if (tx.on.run(COMPLETE_GRANTED, result, mark, startedAt, tx.now, tx.now, runMs, grant.seq, id, fence) === 0) return false;
+    countCompleted(tx, grant, startedAt, runMs);
     return true;
   }
-  const row = tx.on.get(COMPLETE_JOB, result, mark, tx.now, tx.now, runMs, id, fence);
+  const row = tx.on.get(COMPLETE_JOB, result, mark, heldMs, tx.now, tx.now, tx.now, runMs, id, fence);
   if (row === undefined) return false;
   const [queue, lane, priority, startedAt, runAt] = row as [number, number, number, number, number];
-  countCompleted(tx, { queue, lane, priority, startedAt, runAt }, runMs);
+  countCompleted(tx, { queue, lane, priority, runAt }, startedAt, runMs);
   return true;
 }
 
-function countCompleted(tx: Transaction, { queue, lane, priority, startedAt, runAt }: Omit<Grant, "seq" | "fence">, runMs: number): void {
+function countCompleted(
+  tx: Transaction,
+  { queue, lane, priority, runAt }: Pick<Grant, "queue" | "lane" | "priority" | "runAt">,
+  startedAt: number,
+  runMs: number,
+): void {
   const type = tx.catalog.countedAs(lane);
   tx.counts.move(queue, priority, STATE.running, STATE.completed);
   tx.counts.count(queue, type, "completed");

@@ -12,6 +12,8 @@ const QUIET_POLL_MS = 20;
 const QUIET_AFTER_MS = 60_000;
 
 const NEWS_PAGE = 1000;
+/** No data_version is this one. */
+const NONE = -1;
 const NEWS_TOPIC = "news";
 const DUE_TOPIC: Hint["topic"] = "due";
 
@@ -49,6 +51,11 @@ export class SqliteFeed implements Feed {
   /** Called after a commit of this process. */
   committed(hints: readonly Hint[]): void {
     for (const hint of hints) this.#watchers.tell(hint);
+  }
+
+  /** Called during a transaction on the application's own connection, whose commit changes no data_version here. */
+  lookAtAll(): void {
+    this.#dataVersion = NONE;
   }
 
   newsWanted(): boolean {
@@ -111,6 +118,8 @@ export class SqliteFeed implements Feed {
 
   #look(): void {
     quietly(() => {
+      // The application's own connection: what its open transaction shows may be rolled back.
+      if (this.#view.on.db.isTransaction) return;
       const version = this.#view.on.number("pragma data_version")!;
       if (version === this.#dataVersion) return;
       this.#dataVersion = version;

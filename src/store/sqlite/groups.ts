@@ -9,22 +9,32 @@ import { readError } from "../stored-error.ts";
 import { hexToId, idToBlob, type Row } from "./codec.ts";
 import { conditionsOf, facetPath } from "./conditions.ts";
 import type { Connection } from "./connection.ts";
-import { COUNT_ENDED_WITHIN, countErrors, countFacetValues, ERROR_OF, TALLY_OF_STATE } from "./statements.ts";
+import { COUNT_ENDED_WITHIN, countErrors, countFacetValues, ERROR_OF } from "./list-statements.ts";
+import { TALLY_OF_STATE } from "./statements.ts";
 import type { View } from "./transaction.ts";
 
 type GroupRow = [group: string, lane: number, hours: number, count: number, first: number, last: number, firstJob: string, sample: string];
 
 export function groupErrors(view: View, query: GroupQuery): { groups: FoundGroup[]; isCapped: boolean } {
-  const { on, catalog, now } = view;
+  const { tally, isCapped } = tallyErrors(view, query);
+  const { groups, isMore } = tally.top(query.limit);
+  const errorOf = (id: string): JobError | null => readError((view.on.get(ERROR_OF, idToBlob(id))?.[0] ?? null) as string | null);
+  return { groups: named(groups, errorOf), isCapped: isCapped || isMore };
+}
+
+export function errorCounts(view: View, query: Omit<GroupQuery, "limit">): Map<string, number> {
+  return tallyErrors(view, query).tally.counts();
+}
+
+function tallyErrors(view: View, query: Omit<GroupQuery, "limit">): { tally: ErrorTally; isCapped: boolean } {
+  const { catalog, now } = view;
   const { rows, isCapped } = countLatest(view, query, countErrors, now);
   const tally = new ErrorTally();
   for (const [group, lane, hoursAgo, count, firstSeenAt, lastSeenAt, first, sample] of rows as GroupRow[]) {
     const { type } = catalog.namesOf(lane);
     tally.add({ group, type, hoursAgo, count, firstSeenAt, lastSeenAt, firstJobId: hexToId(first), sampleJobId: hexToId(sample) });
   }
-  const { groups, isMore } = tally.top(query.limit);
-  const errorOf = (id: string): JobError | null => readError((on.get(ERROR_OF, idToBlob(id))?.[0] ?? null) as string | null);
-  return { groups: named(groups, errorOf), isCapped: isCapped || isMore };
+  return { tally, isCapped };
 }
 
 export function facetValues(view: View, query: FacetQuery): FacetValues {

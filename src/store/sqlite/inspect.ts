@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { NODES_THAT_SHARE_SQLITE } from "../../core/node-version.ts";
 import type { StoreFinding, StoreReport } from "../../core/store-report.ts";
 import { allowsSeveralConnections, lockExclusively, storeError } from "./database.ts";
 import { SCHEMA_VERSION, versionOf } from "./migrations.ts";
@@ -49,7 +50,7 @@ function sharingFinding(version: string): StoreFinding {
     ? { grade: "good", message: "several processes may share the file" }
     : {
         grade: "doubtful",
-        message: `SQLite ${version} cannot share the file safely, so only one process at a time may use it: install the newest release of Node 24 or later`,
+        message: `SQLite ${version} cannot share the file safely, so only one process at a time may use it: install ${NODES_THAT_SHARE_SQLITE}`,
       };
 }
 

@@ -7,7 +7,8 @@ import type { ListQuery } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import { leftOutBy } from "./conditions.ts";
 import type { Connection } from "./connection.ts";
-import { nextDue, nextEnded, nextInLane, TALLY_OF_STATE } from "./statements.ts";
+import { nextDue, nextEnded, nextInLane } from "./list-statements.ts";
+import { TALLY_OF_STATE } from "./statements.ts";
 
 /** A place in an index. Scheduled and retrying jobs of all queues share one: `isOther`: its job has the other status, or is left out. */
 export interface IndexPlace extends Place {

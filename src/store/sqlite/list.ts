@@ -15,7 +15,6 @@ import {
   countJobs,
   countPicked,
   CREATED_AT,
-  HIGHEST_SEQ,
   lookAtPicked,
   NTH_BELOW,
   SEARCH_PAYLOAD,
@@ -25,7 +24,8 @@ import {
   SMALL_PAYLOAD_BYTES,
   SMALL_PICKED_BYTES,
   walkJobs,
-} from "./statements.ts";
+} from "./list-statements.ts";
+import { HIGHEST_SEQ } from "./statements.ts";
 import type { View } from "./transaction.ts";
 
 /** A search stops after reading this many bytes of payloads, because it blocks this process meanwhile. */

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { MillraceError } from "../../core/errors.ts";
+import { Connection } from "./connection.ts";
 
 /**
  * The schema, step by step. A released step is never edited: the next change is a new step at the end.
@@ -180,6 +181,17 @@ export const STEPS: readonly string[] = [
   "create table millrace_payload_schema (digest text primary key, text text not null, expires_at int not null)",
   // Muted error groups. An expires_at of null: until somebody unmutes it.
   "create table millrace_mute (name text primary key, at int not null, expires_at int, entry text not null) without rowid",
+  // Histograms by hour, packed: see packed-times.ts. Those that an older version moved stay among the counts, until they are dropped.
+  `create table millrace_hour_times (
+    queue int not null,
+    type int not null,
+    at int not null,
+    times text not null,
+    primary key (queue, type, at)
+  ) without rowid;
+  create index millrace_hour_times_by_hour on millrace_hour_times (at)`,
+  // Defaults for the options of the jobs of a queue, as JSON.
+  "alter table millrace_queue add column job_defaults text",
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;
@@ -220,9 +232,9 @@ export function schemaScript(): string {
 
 /** The version of our schema in the file; 0 if it has none. */
 export function versionOf(db: DatabaseSync): number {
-  const known = db.prepare("select 1 from sqlite_schema where type = 'table' and name = 'millrace_meta'").get();
-  if (known === undefined) return 0;
-  return Number(db.prepare("select value from millrace_meta where name = 'schema'").get()?.["value"] ?? 0);
+  const on = new Connection(db);
+  const isKnown = on.number("select 1 from sqlite_schema where type = 'table' and name = 'millrace_meta'") !== null;
+  return isKnown ? (on.number("select value from millrace_meta where name = 'schema'") ?? 0) : 0;
 }
 
 function tooNew(found: number): MillraceError {

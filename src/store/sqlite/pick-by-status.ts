@@ -5,7 +5,8 @@ import { STATE } from "../numbers.ts";
 import { MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Catalog, QueueRow } from "./catalog.ts";
 import type { Connection } from "./connection.ts";
-import { SEQS_DUE, SEQS_ENDED, SEQS_ENDED_WITHIN, SEQS_OF_LANE, SEQS_RUNNING, TALLY_OF_STATE } from "./statements.ts";
+import { SEQS_DUE, SEQS_ENDED, SEQS_ENDED_WITHIN, SEQS_OF_LANE, SEQS_RUNNING } from "./list-statements.ts";
+import { TALLY_OF_STATE } from "./statements.ts";
 
 /** from <= seq < below */
 export interface Range {

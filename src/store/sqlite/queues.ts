@@ -1,12 +1,15 @@
 import { changeSettings, type QueueChange } from "../../core/queue.ts";
 import { STRICT_HEAD_START_MS } from "../../core/rank.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
 import {
   BUCKETS_PER_TYPE,
   COUNTER,
   type CounterCell,
   counterRows,
+  FIRST_BUCKET,
   isWantedType,
   LEVELS,
+  numbersOfType,
   PERIOD_MS,
   readMetric,
   readTyped,
@@ -14,6 +17,7 @@ import {
   STEP,
   statusOf,
 } from "../numbers.ts";
+import { unpackTimes, WHOLE_QUEUE } from "../packed-times.ts";
 import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../store.ts";
 import { type Catalog, settingValues } from "./catalog.ts";
 import { idToBlob, type Row } from "./codec.ts";
@@ -24,12 +28,15 @@ import {
   COUNT_RANKED_BEFORE,
   HEAD_OF_LANE,
   READ_COUNTS,
+  READ_HOUR_TIMES,
+  READ_HOUR_TIMES_OF_TYPES,
   READ_QUEUE_COUNTS,
   READ_QUEUE_SUMS,
   READ_TYPE_COUNTS,
   SET_QUEUE,
   POSITION_OF_JOB,
   STORED_PERIODS,
+  TIMES_MOVED_TO,
 } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 
@@ -93,20 +100,51 @@ export function countAhead({ on, catalog }: View, id: string, types: readonly st
 }
 
 export function readCounters({ on, catalog, now }: View, query: CounterQuery): { now: number; rows: CounterRow[] } {
-  const cells = countRows(on, catalog, query).map(([queue, at, typed, value]): CounterCell => {
+  const rows = query.step === "hour-times" ? hourTimes(on, catalog, query) : countRows(on, catalog, query);
+  const cells = rows.map(([queue, at, typed, value]): CounterCell => {
     const { type: lane, metric } = readTyped(typed, BUCKETS_PER_TYPE);
     const type = query.byType === undefined || lane === 0 ? null : catalog.namesOf(lane).type;
     return [catalog.queueById(queue).name, type, at, metric, value];
   });
-  const rows = counterRows(cells, (metric) => readMetric(metric, COUNTER.enqueued));
-  return { now, rows: rows.filter(({ type }) => isWantedType(type, query)) };
+  const wanted = cells.filter(([, type]) => isWantedType(type, query));
+  return { now, rows: counterRows(wanted, (metric) => readMetric(metric, COUNTER.enqueued)) };
 }
 
-function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [number, number, number, number][] {
+type CountRow = [queue: number, at: number, metric: number, value: number];
+
+/** What was moved to the hours, and what is still in the minutes. */
+function hourTimes(on: Connection, catalog: Catalog, query: CounterQuery): CountRow[] {
+  const { from = 0, to = Number.MAX_SAFE_INTEGER } = query;
+  const minutesFrom = Math.max(from, on.number(TIMES_MOVED_TO) ?? 0);
+  const left = countRows(on, catalog, { ...query, step: "minute", from: minutesFrom, to: undefined })
+    .filter(([, , metric]) => metric >= FIRST_BUCKET)
+    .map(([queue, at, metric, value]): CountRow => [queue, at - (at % HOUR_MS), metric, value])
+    .filter(([, at]) => at >= from && at < to);
+  const moved = queuesOf(catalog, query).flatMap((queue) => movedTimes(on, catalog, queue, query, from, to));
+  return [...left, ...moved];
+}
+
+function queuesOf(catalog: Catalog, { queue }: CounterQuery): number[] {
+  if (queue === undefined) return catalog.allQueues().map(({ id }) => id);
+  const known = catalog.findQueue(queue);
+  return known === null ? [] : [known.id];
+}
+
+function movedTimes(on: Connection, catalog: Catalog, queue: number, { byType }: CounterQuery, from: number, to: number): CountRow[] {
+  const type = typeof byType === "object" ? catalog.lanes(queue, [byType.type])[0] : WHOLE_QUEUE;
+  if (type === undefined) return [];
+  const hours = byType === true ? on.all(READ_HOUR_TIMES_OF_TYPES, queue, from, to) : on.all(READ_HOUR_TIMES, queue, type, from, to);
+  return (hours as [number, number, number, string][]).flatMap(([, number, at, times]) => {
+    const first = Math.max(0, number) * BUCKETS_PER_TYPE;
+    return unpackTimes(times).map(([metric, amount]): CountRow => [queue, at, first + metric, amount]);
+  });
+}
+
+function countRows(on: Connection, catalog: Catalog, query: CounterQuery): CountRow[] {
   const step = STEP[query.step];
   const from = query.step === "all" ? 0 : (query.from ?? 0);
   const to = query.step === "all" ? 1 : (query.to ?? Number.MAX_SAFE_INTEGER);
-  if (query.queue === undefined) return on.all(READ_COUNTS, step, from, to) as [number, number, number, number][];
+  if (query.queue === undefined) return on.all(READ_COUNTS, step, from, to, metricsBelow(query)) as CountRow[];
   const queue = catalog.findQueue(query.queue);
   const [first, last] = on.get(STORED_PERIODS, step, step) as [number | null, number | null];
   if (queue === null || first === null || last === null) return [];
@@ -116,13 +154,23 @@ function countRows(on: Connection, catalog: Catalog, query: CounterQuery): [numb
   const read = periodReader(on, catalog, queue.id, query);
   const rows: Row[] = [];
   for (let at = Math.max(first, Math.ceil(from / length) * length); at < until; at += length) rows.push(...read(at));
-  return rows as [number, number, number, number][];
+  return rows as CountRow[];
 }
 
 /** Reads one period of a queue. SQLite adds up the types, or leaves out the others: most rows then never get here. */
-function periodReader(on: Connection, catalog: Catalog, queue: number, { step, byType }: CounterQuery): (at: number) => Row[] {
-  if (byType === undefined) return (at) => on.all(READ_QUEUE_SUMS, STEP[step], at, queue);
-  if (byType === true) return (at) => on.all(READ_QUEUE_COUNTS, STEP[step], at, queue);
-  const [lane = 0] = catalog.lanes(queue, [byType.type]);
-  return (at) => on.all(READ_TYPE_COUNTS, STEP[step], at, queue, lane, lane);
+function periodReader(on: Connection, catalog: Catalog, queue: number, query: CounterQuery): (at: number) => Row[] {
+  const { step, byType } = query;
+  const below = metricsBelow(query);
+  if (byType === undefined) return (at) => on.all(READ_QUEUE_SUMS, STEP[step], at, queue, below);
+  if (byType === true) return (at) => on.all(READ_QUEUE_COUNTS, STEP[step], at, queue, below);
+  const [lane] = catalog.lanes(queue, [byType.type]);
+  if (lane === undefined) return () => [];
+  const { counters, buckets } = numbersOfType(lane, BUCKETS_PER_TYPE);
+  const last = Math.min(buckets[1], below - 1);
+  return (at) => on.all(READ_TYPE_COUNTS, STEP[step], at, queue, ...counters, buckets[0], last);
+}
+
+/** Metrics from this one on are not wanted. */
+function metricsBelow({ countsOnly }: CounterQuery): number {
+  return countsOnly === true ? FIRST_BUCKET : Number.MAX_SAFE_INTEGER;
 }

@@ -4,10 +4,10 @@ import type { Clock } from "../../lib/clock.ts";
 import { bindStore, type Verbs } from "../bind-store.ts";
 import type { Store } from "../store.ts";
 import { Connection } from "./connection.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, readGivenDatabase } from "./database.ts";
 import { claimJobs, extendLease, isDurable, settleJob, writeNote } from "./exchange.ts";
 import { SqliteFeed } from "./feed.ts";
-import { facetValues, groupErrors } from "./groups.ts";
+import { errorCounts, facetValues, groupErrors } from "./groups.ts";
 import { insertJob } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
@@ -34,23 +34,27 @@ import { parseSqliteUrl } from "./url.ts";
 import { CallersTransactions } from "./within.ts";
 import { Writer } from "./writer.ts";
 
-/** Opens the file of a `sqlite:` URL, and creates it if needed. */
-export async function openSqliteStore(
-  url: string,
-  options: { clock: Clock; deadlineMs: number; sqliteVersion?: string; onLocked?: (() => void) | undefined },
-): Promise<Store> {
-  const { path, synchronous } = parseSqliteUrl(url);
+interface OpenOptions {
+  readonly clock: Clock;
+  readonly deadlineMs: number;
+  readonly sqliteVersion?: string;
+  readonly onLocked?: (() => void) | undefined;
+}
+
+/** Opens the file of a `sqlite:` URL, and creates it if needed; or works on the application's own connection. */
+export async function openSqliteStore(place: string | { sqlite: unknown }, options: OpenOptions): Promise<Store> {
+  // A given connection keeps its `synchronous`: a change for one of our commits would also be one for the application's.
+  if (typeof place !== "string")
+    return storeOver({ ...options, ...(await readGivenDatabase(place.sqlite)), fullSync: false, isGiven: true });
+  const { path, synchronous } = parseSqliteUrl(place);
   const opened = await openDatabase({ path, synchronous, sqliteVersion: options.sqliteVersion ?? process.versions.sqlite ?? "0" });
-  return storeOver(opened.db, {
-    ...options,
-    path: resolve(path),
-    fullSync: synchronous === "full",
-    shareable: opened.shareable,
-    release: opened.release,
-  });
+  return storeOver({ ...options, ...opened, path: resolve(path), fullSync: synchronous === "full", isGiven: false });
 }
 
 interface SqliteStoreOptions {
+  readonly db: DatabaseSync;
+  /** Whether `db` is the application's, which also closes it. */
+  readonly isGiven: boolean;
   readonly path: string;
   readonly clock: Clock;
   readonly deadlineMs: number;
@@ -61,11 +65,11 @@ interface SqliteStoreOptions {
 }
 
 /** The contract on one file. Each verb is a few statements in the transaction of its tick (see writer.ts). */
-export function storeOver(db: DatabaseSync, options: SqliteStoreOptions): Store {
-  const { path, clock, shareable, release } = options;
+export function storeOver(options: SqliteStoreOptions): Store {
+  const { db, isGiven, shareable, release } = options;
   const writer = new Writer(new Connection(db), { ...options, onCommit: (hints) => feed.committed(hints) });
   const feed = new SqliteFeed(writer);
-  const callers = new CallersTransactions(path, clock, shareable);
+  const callers = new CallersTransactions({ ...options, given: isGiven ? db : null, onGiven: () => feed.lookAtAll() });
   return bindStore({
     context: () => writer,
     verbs: VERBS,
@@ -78,7 +82,7 @@ export function storeOver(db: DatabaseSync, options: SqliteStoreOptions): Store 
       await callsEnded;
       feed.close();
       await writer.close();
-      db.close();
+      if (!isGiven) db.close();
       release();
     },
   });
@@ -98,6 +102,7 @@ const VERBS: Verbs<Writer> = {
   find: reading((view, ids) => ids.map((id) => findJob(view, id))),
   list: reading(listJobs),
   errorGroups: reading(groupErrors),
+  errorCounts: reading(errorCounts),
   facetValues: reading(facetValues),
   count: reading(countMatches),
   attempts: reading(attemptsOf),

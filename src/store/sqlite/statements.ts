@@ -1,27 +1,18 @@
 /**
- * Every SQL text of this engine. The comment above each has its inputs, in order, and what an answer means.
- *
- * SQLite uses a partial index only if the query repeats the index's own term: it does not see that `state = 4` implies `state >= 4`. So
- * some conditions below are doubled; test/unit/store/sqlite/plans.test.ts asserts that each hot statement uses its index.
+ * The SQL texts of this engine, except lists (list-statements.ts). The comment above each has its inputs, in order, and what an answer means.
+ * Conditions that look doubled are the terms of an index: see index-terms.ts.
  */
 import { MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
-import { TREND_HOURS } from "../../core/error-tally.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { MAX_MUTES } from "../../core/mute.ts";
+import { MAX_KEPT_SCHEMAS } from "../../core/payload-schema.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
-import { HOUR_MS } from "../../core/time-units.ts";
 import { MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
 import { BUCKETS_PER_TYPE, COUNTER, COUNTERS_PER_TYPE, FIRST_BUCKET, MOVED_STEP, STATE, STEP } from "../numbers.ts";
+import { WHOLE_QUEUE } from "../packed-times.ts";
 import { changeText } from "../stored-manual-change.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
-import { ERROR_GROUP, IN_PAYLOAD, IN_SMALL_PAYLOAD, LARGE_PAYLOAD_BYTES } from "./conditions.ts";
-
-/** The terms of the partial indexes: see migrations.ts. */
-const PENDING = `state = ${STATE.pending}`;
-const WAITS_FOR_TIME = `state <= ${STATE.retrying}`;
-const RUNNING = `state = ${STATE.running}`;
-/** Ended and blocked jobs, which change only if someone acts. The index has their queue and state. */
-const AT_REST = `state >= ${STATE.completed}`;
+import { AT_REST, PENDING, RUNNING, WAITS_FOR_TIME } from "./index-terms.ts";
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -77,16 +68,30 @@ export const ADD_TALLY = "insert into millrace_tally values (?, ?, ?, ?) on conf
 /** In: step, queue, at, metric, delta. */
 export const ADD_COUNT =
   "insert into millrace_count (step, queue, at, metric, value) values (?, ?, ?, ?, ?) on conflict do update set value = value + excluded.value";
-/** In: step, from, to. */
-export const READ_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at >= ? and at < ?";
-/** In: step, at, queue. */
-export const READ_QUEUE_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at = ? and queue = ?";
+/** In: step, from, to, below which metric. */
+export const READ_COUNTS = "select queue, at, metric, value from millrace_count where step = ? and at >= ? and at < ? and metric < ?";
+/** In: step, at, queue, below which metric. */
+export const READ_QUEUE_COUNTS =
+  "select queue, at, metric, value from millrace_count where step = ? and at = ? and queue = ? and metric < ?";
 /** The same, added up over types. */
 export const READ_QUEUE_SUMS = `select queue, at, case when metric < ${COUNTER.enqueued} then -metric % ${COUNTERS_PER_TYPE} else metric % ${BUCKETS_PER_TYPE} end, sum(value)
-  from millrace_count where step = ? and at = ? and queue = ? group by 3`;
-/** In: step, at, queue, number of a type, twice. */
+  from millrace_count where step = ? and at = ? and queue = ? and metric < ? group by 3`;
+/** In: step, at, queue; the first and last number of the type's counters and of its buckets. */
 export const READ_TYPE_COUNTS = `select queue, at, metric, value from millrace_count
-  where step = ? and at = ? and queue = ? and (-metric / ${COUNTERS_PER_TYPE} = ? or metric / ${BUCKETS_PER_TYPE} = ?)`;
+  where step = ?1 and at = ?2 and queue = ?3 and metric between ?4 and ?5
+  union all select queue, at, metric, value from millrace_count where step = ?1 and at = ?2 and queue = ?3 and metric between ?6 and ?7`;
+/** In: queue, number of a type, from, to. Out: queue, type, hour, packed histograms. */
+export const READ_HOUR_TIMES = "select queue, type, at, times from millrace_hour_times where queue = ? and type = ? and at >= ? and at < ?";
+/** In: queue, from, to; all types, without the whole queue. */
+export const READ_HOUR_TIMES_OF_TYPES = `select queue, type, at, times from millrace_hour_times where queue = ? and type <> ${WHOLE_QUEUE} and at >= ? and at < ?`;
+/** In: queue, type, hour. */
+export const HOUR_TIMES = "select times from millrace_hour_times where queue = ? and type = ? and at = ?";
+/** In: queue, type, hour, packed histograms. */
+export const SET_HOUR_TIMES =
+  "insert into millrace_hour_times (queue, type, at, times) values (?, ?, ?, ?) on conflict do update set times = excluded.times";
+/** In: before, limit. */
+export const DROP_HOUR_TIMES = `delete from millrace_hour_times where (queue, type, at) in
+  (select queue, type, at from millrace_hour_times where at < ? limit ?)`;
 /** In: step, twice. Out: the first and the last period that is stored. */
 export const STORED_PERIODS =
   "select (select min(at) from millrace_count where step = ?), (select max(at) from millrace_count where step = ?)";
@@ -156,14 +161,14 @@ export const TAKEN_BY_TURN = `select ${JOB_COLUMNS} from millrace_job where ${RU
 /** In: lease_until, seq. */
 export const RENEW_TAKEN = "update millrace_job set lease_until = ? where seq = ?";
 
-/** The plain end (see core/lifecycle.ts), a hot path. In: result, settled, ended_at, updated_at, run_ms, id, fence. Out: what to count. */
+/** The plain end (see core/lifecycle.ts), a hot path. In: result, settled, held_ms, now, ended_at, updated_at, run_ms, id, fence. Out: what to count. */
 export const COMPLETE_JOB = `update millrace_job
-  set state = ${STATE.completed}, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
+  set state = ${STATE.completed}, result = ?, error = null, settled = ?, started_at = min(started_at + ?, ?), ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
   where id = ? and ${RUNNING} and fence = ? returning queue, lane, priority, started_at, run_at`;
 
-/** The same for a lease that this process was granted. In: result, settled, ended_at, updated_at, run_ms, seq, id, fence. */
+/** The same for a lease that this process was granted. In: result, settled, started_at, ended_at, updated_at, run_ms, seq, id, fence. */
 export const COMPLETE_GRANTED = `update millrace_job
-  set state = ${STATE.completed}, result = ?, error = null, settled = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
+  set state = ${STATE.completed}, result = ?, error = null, settled = ?, started_at = ?, ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
   where seq = ? and id = ? and ${RUNNING} and fence = ?`;
 
 /** In: id. Out: what a transition needs to know about the job. */
@@ -171,13 +176,13 @@ export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled,
   ended_at, run_ms, error, key, key_ttl, lost_count, lane from millrace_job where id = ?`;
 
 /**
- * In: state, fence, attempt, retry_count, lost_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, ended_at,
- * run_ms, key, lease_until, updated_at, seq.
+ * In: state, fence, attempt, retry_count, lost_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, started_at,
+ * ended_at, run_ms, key, lease_until, updated_at, seq.
  * The caller has checked the condition in this transaction.
  */
 export const APPLY_TRANSITION = `update millrace_job
   set state = ?, fence = ?, attempt = ?, retry_count = ?, lost_count = ?, snoozes = ?, run_at = ?, rank = ?,
-    result = case when ? then result else ? end, error = ?, settled = ?, ended_at = ?, run_ms = ?, key = ?, lease_until = ?, updated_at = ?
+    result = case when ? then result else ? end, error = ?, settled = ?, started_at = ?, ended_at = ?, run_ms = ?, key = ?, lease_until = ?, updated_at = ?
   where seq = ?`;
 
 /** In: job, number, worker, started_at, ended_at, run_ms, outcome, error. */
@@ -210,99 +215,6 @@ export const SET_LOG_COUNT = "update millrace_job set log_count = ? where seq = 
 export const FIND_JOB = `select ${JOB_COLUMNS} from millrace_job where id = ?`;
 /** In: seq. */
 export const FIND_SUMMARY = `select ${SUMMARY_COLUMNS} from millrace_job where seq = ?`;
-/** In: seq. Out: the nearest job at or below it, and when it was created. */
-export const CREATED_AT = "select seq, created_at from millrace_job where seq <= ? order by seq desc limit 1";
-
-const SEARCHED_COLUMNS = `${SUMMARY_COLUMNS}, octet_length(payload), ${IN_SMALL_PAYLOAD}`;
-/** In: search text, values of the conditions, seq to start below, seq to end at, limit. Newest first. */
-export const searchJobs = (where: string): string =>
-  `select ${SEARCHED_COLUMNS} from millrace_job where ${where} and seq < ? and seq >= ? order by seq desc limit ?`;
-/** The same without a search. */
-export const walkJobs = (where: string): string =>
-  `select ${SUMMARY_COLUMNS} from millrace_job where ${where} and seq < ? and seq >= ? order by seq desc limit ?`;
-/** Only the value: other columns of json_each have names of ours. */
-const PICKED = "(select value as picked from json_each(?)) cross join millrace_job on seq = picked";
-/** In: search text, seqs as JSON, values of the conditions. In the order of the seqs. */
-export const searchPicked = (where: string): string => `select ${SEARCHED_COLUMNS} from ${PICKED} where ${where}`;
-/** The same without a search. */
-export const lookAtPicked = (where: string): string => `select ${SUMMARY_COLUMNS} from ${PICKED} where ${where}`;
-/** In: seqs as JSON, values of the conditions. */
-export const countPicked = (where: string): string => `select count(*) from ${PICKED} where ${where}`;
-/** In: text, seq. Out: 1 if the payload contains the text. */
-export const SEARCH_PAYLOAD = `select ${IN_PAYLOAD} from millrace_job where seq = ?`;
-/** In: values of the conditions, seq to start below, seq to end at. */
-export const countJobs = (where: string): string => `select count(*) from millrace_job where ${where} and seq < ? and seq >= ?`;
-/** In: seq to start below, seq to end at, n. Out: the seq of the job after n others. */
-export const NTH_BELOW = "select seq from millrace_job where seq < ? and seq >= ? order by seq desc limit 1 offset ?";
-/**
- * The same for jobs that meet a condition on queue and state. In: seq to start below, seq to end at, how many to look at at most, values of
- * the condition, limit, n. The rows come in the order of the inner statement, which is read no further than needed.
- */
-export const candidatesBelow = (where: string): string =>
-  `select seq from (select seq, queue, state from millrace_job where seq < ? and seq >= ? order by seq desc limit ?) where ${where} limit ? offset ?`;
-/** In: seq to start below, seq to end at. Out: the bytes of payloads that are small enough to be searched by the statement itself. */
-export const SMALL_PAYLOAD_BYTES = `select sum(octet_length(payload)) from millrace_job
-  where seq < ? and seq >= ? and octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;
-/** In: seqs as JSON. Out: the same of these jobs. */
-export const SMALL_PICKED_BYTES = `select sum(octet_length(payload)) from ${PICKED} where octet_length(payload) <= ${LARGE_PAYLOAD_BYTES}`;
-
-/** In: lane, seq to start below, limit. Out: seqs of its pending jobs. */
-export const SEQS_OF_LANE = `select seq from millrace_job indexed by millrace_ready where ${PENDING} and lane = ? and seq < ? limit ?`;
-/** In: lowest and highest state, seq to start below, limit. Out: seqs, unordered, read through an index that has few other jobs. */
-export const SEQS_DUE = `select seq from millrace_job indexed by millrace_due
-  where ${WAITS_FOR_TIME} and state between ? and ? and seq < ? limit ?`;
-/** In: state, seq to start below, limit. The same. */
-export const SEQS_RUNNING = `select seq from millrace_job indexed by millrace_leased where ${RUNNING} and state = ? and seq < ? limit ?`;
-/** In: state, seq to start below, queue, limit. Blocked jobs are in this index too, without an end. */
-export const SEQS_ENDED = `select seq from millrace_job indexed by millrace_ended
-  where ${AT_REST} and state = ? and seq < ? and queue = ? limit ?`;
-/** In: queue, state, ended from, ended before (each null: any). `? is null or …` would be no range of the index. */
-const endedWithin = (queue: string, state: string, from: string, before: string): string =>
-  `${AT_REST} and queue = ${queue} and state = ${state}
-    and ended_at >= ifnull(${from}, 0) and ended_at < ifnull(${before}, ${Number.MAX_SAFE_INTEGER})`;
-/** In: state, seq to start below, queue, limit, ended from, ended before (each null: any). */
-export const SEQS_ENDED_WITHIN = `select seq from millrace_job indexed by millrace_ended
-  where ${endedWithin("?3", "?1", "?5", "?6")} and seq < ?2 limit ?4`;
-/** In: queue, state, ended from, ended before (each null: any), most. Out: how many ended then, counted up to `most`. */
-export const COUNT_ENDED_WITHIN = `select count(*) from (select 1 from millrace_job indexed by millrace_ended
-  where ${endedWithin("?1", "?2", "?3", "?4")} limit ?5)`;
-
-/** In: queue, field, value, seq to start below, seq to end at, limit. Out: seqs of jobs with this facet, newest first. */
-export const SEQS_OF_FACET = `select seq from millrace_facet
-  where queue = ? and field = ? and value = ? and seq < ? and seq >= ? order by seq desc limit ?`;
-
-/**
- * The next places in an index, in the order of its state. The limit is part of the text: see readyJobs.
- * In: lane; rank and seq to start after; null. Out: rank, seq, state.
- */
-export const nextInLane = (limit: number): string => `select rank, seq, ${STATE.pending} from millrace_job indexed by millrace_ready
-  where ${PENDING} and lane = ?1 and rank >= ?2 and (rank > ?2 or seq > ?3) and ?4 is null order by rank, seq limit ${limit}`;
-/** In: due time and seq to start after; null. Out: run_at, seq, state, queue. */
-export const nextDue = (limit: number): string => `select run_at, seq, state, queue from millrace_job indexed by millrace_due
-  where ${WAITS_FOR_TIME} and run_at >= ?1 and (run_at > ?1 or seq > ?2) and ?3 is null order by run_at, seq limit ${limit}`;
-/** In: queue; state; end and seq to start after; the earliest end (null: any). Out: ended_at, seq, state. The latest end first. */
-export const nextEnded = (limit: number): string => `select ended_at, seq, state from millrace_job indexed by millrace_ended
-  where ${AT_REST} and queue = ?1 and state = ?2 and ended_at <= ?3 and (ended_at < ?3 or seq < ?4) and ended_at >= ifnull(?5, 0)
-  order by ended_at desc, seq desc limit ${limit}`;
-
-/**
- * In: queue, state, how many of the last ended jobs to look at; then from, to, tag, ended from, ended before (each null: any); one value of
- * the statement; values of the conditions.
- */
-const lastEnded = (where: string): string => `(select id, lane, priority, extra, created_at, ended_at, error
-    from millrace_job indexed by millrace_ended where ${endedWithin("?1", "?2", "?7", "?8")} order by ended_at desc limit ?3)
-  where created_at >= coalesce(?4, created_at) and created_at < coalesce(?5, created_at + 1)
-    and (?6 is null or exists (select 1 from json_each(extra, '$.tags') where value = ?6)) and ${where}`;
-/** In: the same, with now. Out: error group, lane, hours since the end, count, first and last end, the ids of the first and of the last. */
-export const countErrors = (where: string): string => `select ${ERROR_GROUP}, lane,
-    min(${TREND_HOURS}, max(0, (cast(?9 as integer) - ended_at) / ${HOUR_MS})), count(*), min(ended_at), max(ended_at),
-    substr(min(printf('%016d', ended_at) || ${idColumn("id")}), 17), substr(max(printf('%016d', ended_at) || ${idColumn("id")}), 17)
-  from ${lastEnded(where)} and error is not null group by 1, 2, 3`;
-/** In: the same, with the path of a facet. Out: its value (null: none), count. */
-export const countFacetValues = (where: string): string => `select json_extract(extra, ?9), count(*) from ${lastEnded(where)} group by 1`;
-/** In: id. */
-export const ERROR_OF = "select error from millrace_job where id = ?";
-
 /** In: job. */
 export const READ_ATTEMPTS = `select ${ATTEMPT_COLUMNS} from millrace_attempt where job = ? order by number`;
 /** In: job, after, limit. */
@@ -363,9 +275,9 @@ export const DROP_UNUSED_ALLOWANCES =
 
 /** In: now, limit. */
 export const DROP_OLD_MARKS = "delete from millrace_mark where name in (select name from millrace_mark where expires_at <= ? limit ?)";
-/** In: now, limit. */
-export const DROP_OLD_SCHEMAS =
-  "delete from millrace_payload_schema where rowid in (select rowid from millrace_payload_schema where expires_at <= ? limit ?)";
+/** In: now, limit. Drops expired ones, and those beyond the latest MAX_KEPT_SCHEMAS. */
+export const DROP_OLD_SCHEMAS = `delete from millrace_payload_schema where rowid in (select rowid from millrace_payload_schema where expires_at <= ?1
+  or rowid in (select rowid from millrace_payload_schema order by expires_at desc, rowid limit -1 offset ${MAX_KEPT_SCHEMAS}) limit ?2)`;
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

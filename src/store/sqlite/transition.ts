@@ -92,6 +92,7 @@ export function applyTransition(tx: Transaction, job: Facts, transition: Transit
     transition.result ?? null,
     error,
     mark ?? job.settled,
+    job.startedAt,
     isTerminal(transition.to) ? tx.now : null,
     runMs,
     keepsKey(tx, job) ? job.key : null,

@@ -3,14 +3,15 @@ import { TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
 import { rank } from "../../core/rank.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
 import { FORMER_WORKERS_MS } from "../../core/worker-entry.ts";
-import { KEPT_STATES, STATE, STEP } from "../numbers.ts";
+import { BUCKETS_PER_TYPE, KEPT_STATES, readTyped, STATE, STEP } from "../numbers.ts";
+import { addPacked, type Amounts, packTimes, WHOLE_QUEUE } from "../packed-times.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import { facetsIn, hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
 import { deleteJob } from "./manage.ts";
 import {
-  ADD_COUNT,
   DROP_EXPIRED_KEYS,
   DROP_FORMER_WORKERS,
+  DROP_HOUR_TIMES,
   DROP_MINUTE_COUNT,
   DROP_OLD_AUDIT,
   DROP_OLD_HOURS,
@@ -24,11 +25,13 @@ import {
   ENDED_BEFORE,
   EXPIRED_LEASES,
   HIGHEST_SEQ,
+  HOUR_TIMES,
   JOBS_TO_RERANK,
   NEXT_DUE,
   NEXT_EXPIRY,
   OUTLIVE_KEY,
   PROMOTE_JOB,
+  SET_HOUR_TIMES,
   SET_RANK,
   SET_RERANKED,
   SET_TIMES_MOVED_TO,
@@ -129,6 +132,7 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
     tx.on.run(DROP_OLD_MINUTES, tx.now - keep.minutesMs, moved.to, limit) +
     tx.on.run(DROP_OLD_HOURS, STEP.hour, tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_HOURS, STEP["hour-times"], tx.now - keep.hoursMs, limit) +
+    tx.on.run(DROP_HOUR_TIMES, tx.now - keep.hoursMs, limit) +
     tx.on.run(DROP_OLD_NEWS, tx.now - NEWS_KEPT_MS, limit) +
     tx.on.run(DROP_UNUSED_ALLOWANCES, tx.now, limit) +
     tx.on.run(DROP_OLD_MARKS, tx.now, limit) +
@@ -145,13 +149,27 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
 function moveTimes(tx: Transaction, limit: number): { readonly cells: number; readonly to: number } {
   const from = tx.on.number(TIMES_MOVED_TO) ?? 0;
   const cells = tx.on.all(TIMES_TO_MOVE, from, tx.now - TIMES_BY_MINUTE_MS, limit) as [number, number, number, number][];
+  const hours = new Map<string, Amounts>();
   for (const [queue, at, metric, value] of cells) {
-    tx.on.run(ADD_COUNT, STEP["hour-times"], queue, at - (at % HOUR_MS), metric, value);
+    const { type, metric: own } = readTyped(metric, BUCKETS_PER_TYPE);
+    for (const number of [type, WHOLE_QUEUE]) {
+      const key = [queue, number, at - (at % HOUR_MS)].join();
+      const amounts: Amounts = hours.get(key) ?? new Map();
+      hours.set(key, amounts.set(own, (amounts.get(own) ?? 0) + value));
+    }
     tx.on.run(DROP_MINUTE_COUNT, at, queue, metric);
   }
+  for (const [key, amounts] of hours) addToHour(tx, key.split(",").map(Number), amounts);
   const to = cells.at(-1)?.[1] ?? from;
   if (to !== from) tx.on.run(SET_TIMES_MOVED_TO, to);
   return { cells: cells.length, to };
+}
+
+/** `hour` is a queue, the number of a type, and the start of an hour. */
+function addToHour(tx: Transaction, hour: readonly number[], amounts: Amounts): void {
+  const known = tx.on.get(HOUR_TIMES, ...hour) as [string] | undefined;
+  if (known !== undefined) addPacked(amounts, known[0]);
+  tx.on.run(SET_HOUR_TIMES, ...hour, packTimes(amounts));
 }
 
 /** Walks the table by sequence, `limit` rows per call. Jobs that are inserted meanwhile have the new rank already. */

@@ -1,10 +1,12 @@
 import { realpathSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { MillraceError } from "../../core/errors.ts";
+import { NODES_THAT_SHARE_SQLITE } from "../../core/node-version.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { TransactionVerbs } from "../store.ts";
 import { Catalog } from "./catalog.ts";
 import { Connection } from "./connection.ts";
+import { fileOf, isBetterSqlite3, isDatabase, TWO_LIBRARIES } from "./database.ts";
 import { settleJob } from "./exchange.ts";
 import { FileTime } from "./file-time.ts";
 import { insertJob } from "./insert.ts";
@@ -13,21 +15,26 @@ import { topicOf } from "./writer.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
+export interface CallersTransactionsOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly shareable: boolean;
+  /** The application's own connection, if the store works on it. */
+  readonly given: DatabaseSync | null;
+  /** Called with each call on that connection: its commit changes no data_version there. */
+  readonly onGiven: () => void;
+}
+
 /**
  * Our verbs inside the caller's own transaction, on the caller's own connection to the same file. Nothing is retried or remembered, because
  * the caller may roll back. All processes, this one included, notice the commit by its change of data_version.
  */
 export class CallersTransactions {
-  readonly #path: string;
-  readonly #clock: Clock;
+  readonly #options: CallersTransactionsOptions;
   readonly #connections = new WeakMap<DatabaseSync, Connection>();
 
-  readonly #shareable: boolean;
-
-  constructor(path: string, clock: Clock, shareable: boolean) {
-    this.#path = path;
-    this.#clock = clock;
-    this.#shareable = shareable;
+  constructor(options: CallersTransactionsOptions) {
+    this.#options = options;
   }
 
   verbs(tx: unknown): TransactionVerbs {
@@ -43,7 +50,7 @@ export class CallersTransactions {
     const counts = new Counts();
     const tx: Transaction = {
       on,
-      now: new FileTime(on, this.#clock).take(),
+      now: new FileTime(on, this.#options.clock).take(),
       catalog: new Catalog(on),
       counts,
       granted: null,
@@ -52,46 +59,44 @@ export class CallersTransactions {
     const answer = work(tx);
     counts.write(on, tx.now);
     for (const topic of topics) on.run(RAISE_SIGNAL, topic);
+    if (on.db === this.#options.given) this.#options.onGiven();
     return answer;
   }
 
   #connection(tx: unknown): Connection {
     if (!isDatabase(tx)) {
-      throw new MillraceError("invalid_transaction", "tx must be a DatabaseSync of node:sqlite with an open transaction", { field: "tx" });
+      const reason = isBetterSqlite3(tx) ? `. ${TWO_LIBRARIES}` : "";
+      throw new MillraceError("invalid_transaction", `tx must be a DatabaseSync of node:sqlite with an open transaction${reason}`, {
+        field: "tx",
+      });
     }
     if (!tx.isTransaction) {
       throw new MillraceError("invalid_transaction", 'tx has no open transaction: run "begin immediate" on it first', { field: "tx" });
     }
-    if (!this.#shareable) {
+    const isGiven = tx === this.#options.given;
+    if (!isGiven && !this.#options.shareable) {
       throw new MillraceError(
         "unsupported_store",
-        "tx is a second connection to the file, which this version of SQLite does not support safely: install the newest release of Node 24 or later",
+        `tx is a second connection to the file, which this version of SQLite does not support safely: install ${NODES_THAT_SHARE_SQLITE}`,
         { field: "tx" },
       );
     }
     let connection = this.#connections.get(tx);
     if (connection === undefined || !connection.isAlive) {
-      this.#refuseOtherFile(tx);
       connection = new Connection(tx);
+      if (!isGiven) this.#refuseOtherFile(connection);
       this.#connections.set(tx, connection);
     }
     return connection;
   }
 
-  #refuseOtherFile(db: DatabaseSync): void {
-    const main = db
-      .prepare("pragma database_list")
-      .all()
-      .find((row) => row["name"] === "main");
-    const file = String(main?.["file"] ?? "");
-    if (file === "" || realpathSync(file) !== realpathSync(this.#path)) {
-      throw new MillraceError("invalid_transaction", `tx is a transaction on ${file || "an in-memory database"}, not on ${this.#path}`, {
+  #refuseOtherFile(on: Connection): void {
+    const file = fileOf(on);
+    const { path } = this.#options;
+    if (file === "" || realpathSync(file) !== realpathSync(path)) {
+      throw new MillraceError("invalid_transaction", `tx is a transaction on ${file || "an in-memory database"}, not on ${path}`, {
         field: "tx",
       });
     }
   }
-}
-
-function isDatabase(tx: unknown): tx is DatabaseSync {
-  return typeof tx === "object" && tx !== null && typeof (tx as DatabaseSync).prepare === "function" && "isTransaction" in tx;
 }

@@ -82,12 +82,16 @@ export class Writer {
     });
   }
 
-  /** Runs at once, outside of any transaction, with fresh settings; tries again while the file is busy. */
+  /**
+   * Runs at once, with fresh settings; tries again while the file is busy. Outside of any transaction, unless the application has one open on
+   * the connection that it gave us: then inside that one, and nothing is remembered, because it may be rolled back.
+   */
   async read<Answer>(run: (view: View) => Answer): Promise<Answer> {
     const deadline = this.#options.clock.monotonic() + this.#options.deadlineMs;
     for (let tries = 0; ; tries++) {
       if (this.#isGivenUp) throw givenUp();
       try {
+        if (this.#on.db.isTransaction) return run({ on: this.#on, catalog: new Catalog(this.#on), now: this.#time.peek() });
         this.#catalog.forgetSettings();
         return run(this.view);
       } catch (error) {
@@ -142,6 +146,7 @@ export class Writer {
       this.#runTogether(group);
       return [];
     } catch (error) {
+      if (error instanceof InUse) return this.#failExpired(group, error);
       this.#rollBack();
       if (isBusy(error)) {
         this.#options.onLocked?.();
@@ -161,6 +166,7 @@ export class Writer {
     const { onCommit } = this.#options;
     const catalog = this.#catalog;
     const { db } = this.#on;
+    if (db.isTransaction) throw new InUse();
     this.#setSync(group.some((work) => work.durable) ? "full" : "normal");
     db.exec("begin immediate");
     catalog.forgetSettings();
@@ -196,8 +202,8 @@ export class Writer {
   #rollBack(): void {
     this.#counts.forget();
     this.#catalog.forget();
-    // A full disk makes SQLite roll back by itself.
-    if (this.#on.db.isTransaction) this.#on.db.exec("rollback");
+    // A full disk makes SQLite roll back by itself, and the application may have closed its connection.
+    if (this.#on.db.isOpen && this.#on.db.isTransaction) this.#on.db.exec("rollback");
   }
 
   /** Fails the calls whose deadline has passed, and returns the others. */
@@ -209,6 +215,13 @@ export class Writer {
       work.reject(failure);
       return false;
     });
+  }
+}
+
+/** The application's transaction is open on the connection that it gave us. */
+class InUse extends Error {
+  constructor() {
+    super("the given connection has an open transaction");
   }
 }
 

@@ -25,6 +25,7 @@ const common = {
   maxRetries: fc.constantFrom(0, 1, 2, 3),
   maxLost: fc.constantFrom(undefined, undefined, 0, 1, 2),
   retryDelay: fc.constantFrom(0, 1_000, 40_000),
+  backoff: fc.constantFrom(undefined, undefined, "fixed", "slowly"),
   tags: fc.subarray(["red", "blue"]),
   facets: FACETS,
   blocked: fc.constantFrom(false, false, false, false, true),

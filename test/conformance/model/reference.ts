@@ -569,6 +569,7 @@ const DEFAULTS: QueueSettings = {
   deadLetters: true,
   retention: { ageMs: 86_400_000, count: 10_000, keepAtLeastMs: 600_000 },
   facets: null,
+  defaults: null,
 };
 
 const LOST: AttemptError = {

@@ -184,12 +184,19 @@ export function counterSuite(engine: Engine): void {
       const mail = minutes.find(({ type }) => type === "mail")!;
       expect(await rowsOf({ step: "minute", queue: "a", byType: { type: "mail" } })).toEqual(minutes.filter(({ type }) => type === "mail"));
       expect(await rowsOf({ step: "minute", queue: "a", byType: { type: "unknown" } })).toEqual([]);
+      for (const wanted of [{}, { queue: "a" }, { queue: "a", byType: true }, { queue: "a", byType: { type: "mail" } }] as const) {
+        const [all, counts] = [await rowsOf({ step: "minute", ...wanted }), await rowsOf({ step: "minute", ...wanted, countsOnly: true })];
+        expect(table(counts)).toEqual(table(all));
+        expect(counts.map(({ times }) => times)).toEqual(counts.map(() => ({})));
+      }
       expect(mail.times).toEqual({ run: new Map([[bucketOf(100), 1]]), wait: new Map([[bucketOf(500), 1]]) });
       // Upkeep moves the histograms of a type to its hour.
       world.clock.advance(4 * HOUR_MS);
       await world.store.sweep({ minutesMs: 48 * HOUR_MS, hoursMs: 48 * HOUR_MS }, 1_000);
       const hours = await rowsOf({ step: "hour-times", queue: "a", byType: true });
       expect(hours.find(({ type }) => type === "mail")).toEqual({ ...mail, at: start, counts: {} });
+      expect(await rowsOf({ step: "hour-times", queue: "a", byType: { type: "mail" } })).toEqual([{ ...mail, at: start, counts: {} }]);
+      expect(await rowsOf({ step: "hour-times", byType: { type: "unknown" } })).toEqual([]);
       const left = await rowsOf({ step: "minute", queue: "a", byType: true });
       expect(left.find(({ type }) => type === "mail")).toEqual({ ...mail, times: {} });
     });
@@ -198,19 +205,29 @@ export function counterSuite(engine: Engine): void {
       const types = Array.from({ length: MAX_TYPES_COUNTED + 5 }, (_, index) => `type-${index}`);
       for (const type of types) await world.addMany(2, { type });
       await world.add({ queue: "b", type: types.at(-1)! });
-      // By now, upkeep has seen all of them.
+      const completeLate = async () => {
+        const [late] = await world.claim({ types: types.slice(-1), limit: 1 });
+        await world.settle(late!, { kind: "completed", result: null, runMs: 100 });
+      };
+      const expectFirstTypes = async (completed: number) => {
+        const { rows } = await world.store.counters({ step: "all", byType: true });
+        const kept = rows.filter(({ queue, type }) => queue === "default" && type !== null);
+        expect(new Set(kept.map(({ type }) => type))).toEqual(new Set(types.slice(0, MAX_TYPES_COUNTED)));
+        for (const row of kept) expect(counted(row)).toEqual({ enqueued: 2 });
+        const others = rows.filter(({ queue, type }) => queue === "default" && type === null);
+        expect(others.map(counted)).toEqual([{ enqueued: 10, completed }]);
+        expect(rows.filter(({ queue }) => queue === "b").map(({ type }) => type)).toEqual([types.at(-1)]);
+        for (const step of ["minute", "hour-times"] as const) {
+          const times = (await world.store.counters({ step, byType: true })).rows.filter(({ times }) => times.run !== undefined);
+          expect(times.map(({ type }) => type)).toEqual([null]);
+        }
+      };
+      await completeLate();
+      await expectFirstTypes(1);
+      // Upkeep has seen all of them now, or is at it elsewhere.
       await world.store.sweep({ minutesMs: HOUR_MS, hoursMs: HOUR_MS }, 1_000);
-      const late = (await world.claim({ types: types.slice(-1), limit: 1 }))[0]!;
-      await world.settle(late, { kind: "completed", result: null, runMs: 100 });
-      const { rows } = await world.store.counters({ step: "all", byType: true });
-      const kept = rows.filter(({ queue, type }) => queue === "default" && type !== null);
-      expect(new Set(kept.map(({ type }) => type))).toEqual(new Set(types.slice(0, MAX_TYPES_COUNTED)));
-      for (const row of kept) expect(counted(row)).toEqual({ enqueued: 2 });
-      const others = rows.filter(({ queue, type }) => queue === "default" && type === null);
-      expect(others.map(counted)).toEqual([{ enqueued: 10, completed: 1 }]);
-      expect(rows.filter(({ queue }) => queue === "b").map(({ type }) => type)).toEqual([types.at(-1)]);
-      const times = (await world.store.counters({ step: "minute", byType: true })).rows.filter(({ times }) => times.run !== undefined);
-      expect(times.map(({ type }) => type)).toEqual([null]);
+      await completeLate();
+      await expectFirstTypes(2);
     });
 
     keeps("add up over connections that count at once", async (world) => {

@@ -154,6 +154,22 @@ export function groupSuite(engine: Engine): void {
       expect((await world.store.list({ group: found[0]!.group, limit: 1 })).jobs).toHaveLength(1);
     });
 
+    keeps("all of them can be counted, however many, with the same filters", async (world) => {
+      const start = world.clock.now();
+      for (const message of ["a", "a", "b"]) await die(world, message);
+      world.clock.advance(1_000);
+      await die(world, "a", { queue: "other" });
+      const [a, b] = [errorGroup("Error", "a"), errorGroup("Error", "b")];
+      expect(await world.store.errorCounts({ status: ["dead"] })).toEqual(
+        new Map([
+          [a, 3],
+          [b, 1],
+        ]),
+      );
+      expect(await world.store.errorCounts({ status: ["dead", "failed"], endedFrom: start + 1_000 })).toEqual(new Map([[a, 1]]));
+      expect(await world.store.errorCounts({ status: ["failed"] })).toEqual(new Map());
+    });
+
     keeps("as many as were asked for are shown, the most numerous first, and that there are more is told", async (world) => {
       for (const message of ["a", "b", "b", "c", "c", "c"]) await die(world, message);
       expect((await groups(world, { limit: 2 })).groups.map(({ message }) => message)).toEqual(["c", "b"]);

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { recordOf } from "../../../src/core/job.ts";
 import { MAX_BATCH } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
-import { keepsOn } from "../world.ts";
+import { BOOM, keepsOn } from "../world.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -20,6 +20,7 @@ export function insertSuite(engine: Engine): void {
         maxRetries: 9,
         maxLost: 7,
         retryDelay: "7s",
+        backoff: "slowly",
         timeout: 0,
         idempotencyKey: "order-1",
         keyTtl: "3h",
@@ -46,6 +47,19 @@ export function insertSuite(engine: Engine): void {
       expect((await world.claim()).map(({ maxLost }) => maxLost)).toEqual([3, 0, 2, 0, 100]);
       const listed = (await world.store.list({ limit: 10 })).jobs.map(({ maxLost }) => maxLost);
       expect(listed.sort((a, b) => a - b)).toEqual([0, 0, 2, 3, 100]);
+    });
+
+    keeps("the backoff of a job is its own, with and without other rare fields", async (world) => {
+      const wishes = [{}, { backoff: "fixed" }, { backoff: "slowly", tags: ["x"], meta: { a: 1 } }];
+      const jobs = wishes.map((wish) => world.job(wish));
+      // Each alone: an engine may leave out what no job of a call has.
+      for (const job of jobs) await world.insert(job);
+      const backoffs = ["exponential", "fixed", "slowly"];
+      expect((await world.store.list({ limit: 10 })).jobs.map(({ backoff }) => backoff).reverse()).toEqual(backoffs);
+      const leases = await world.claim();
+      expect(leases.map(({ backoff }) => backoff)).toEqual(backoffs);
+      await world.settle(leases[1]!, { kind: "discard", error: BOOM, runMs: 1 });
+      expect((await world.find(jobs[1]!.id)).backoff).toBe("fixed");
     });
 
     keeps("a job with a delay is scheduled for that long after the store's now", async (world) => {

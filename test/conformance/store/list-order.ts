@@ -221,6 +221,16 @@ export function listOrderSuite(engine: Engine): void {
   });
 
   describe("many jobs behind many others", () => {
+    keeps("pending jobs are in order, however unevenly their types come", async (world) => {
+      const jobs = await world.addMany(500, (index) => ({
+        type: index < 200 ? "early" : `t${index % 7}`,
+        tags: index % 3 === 0 ? ["x"] : [],
+      }));
+      expect(await byState(world, { status: ["pending"] }, 100)).toEqual(idsOf(jobs));
+      const tagged = jobs.filter(({ tags }) => tags.length > 0);
+      expect(await byState(world, { status: ["pending"], tag: "x" }, 100)).toEqual(idsOf(tagged));
+    });
+
     keeps("a page is full at once in either order, and a count counts the wanted ones", async (world) => {
       const many = MAX_CANDIDATES + 500;
       const wanted = await world.addMany(many, (index) => ({ type: index % 2 === 0 ? "even" : "odd", queue: QUEUES[index % 2]! }));

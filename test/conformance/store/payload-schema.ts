@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { MAX_PUBLISHED_SCHEMAS, MAX_SCHEMA_BYTES, readSchema } from "../../../src/core/payload-schema.ts";
+import { MAX_KEPT_SCHEMAS, MAX_PUBLISHED_SCHEMAS, MAX_SCHEMA_BYTES, readSchema } from "../../../src/core/payload-schema.ts";
 import type { Engine } from "../harness.ts";
 import { keepsOn } from "../world.ts";
 
@@ -24,6 +24,21 @@ export function payloadSchemaSuite(engine: Engine): void {
       expect(await other.store.readSchemas([two.digest])).toEqual([two.text]);
       await world.store.putSchemas([], HOUR_MS);
       expect(await world.store.readSchemas([])).toEqual([]);
+    });
+
+    keeps("are swept beyond the latest, unless they are kept anew", async (world) => {
+      const [old, anew, ...others] = Array.from({ length: MAX_KEPT_SCHEMAS + 1 }, (_, index) =>
+        readSchema({ title: `no. ${index}` }, "schema"),
+      );
+      await world.store.putSchemas([old!, anew!], HOUR_MS);
+      world.clock.advance(1_000);
+      await world.store.putSchemas([...others, anew!], HOUR_MS);
+      const keep = { minutesMs: HOUR_MS, hoursMs: HOUR_MS };
+      expect(await world.store.sweep(keep, 100)).toEqual({ removed: 1 });
+      expect(await world.store.sweep(keep, 100)).toEqual({ removed: 0 });
+      const [gone, ...texts] = await world.store.readSchemas([old!, anew!, ...others].map(({ digest }) => digest));
+      expect(gone).toBeNull();
+      expect(texts).toEqual([anew!, ...others].map(({ text }) => text));
     });
 
     keeps("are written by many workers at once, in any order", async (world) => {

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { withGroup } from "../../../src/core/error-group.ts";
+import { bucketOf } from "../../../src/core/histogram.ts";
 import type { AttemptError } from "../../../src/core/job.ts";
 import type { Outcome } from "../../../src/core/lifecycle.ts";
 import { MAX_BATCH, type Settlement } from "../../../src/store/store.ts";
@@ -50,6 +51,34 @@ export function settleSuite(engine: Engine): void {
         },
       ]);
       expect(await world.counts()).toEqual({ completed: 1 });
+    });
+
+    keeps("heldMs moves startedAt to the call of the handler: in the job, its history and the wait histogram", async (world) => {
+      const [first, second, third] = [
+        await world.running({ maxRetries: 1 }),
+        await world.running({ maxRetries: 1 }),
+        await world.running(),
+      ];
+      const claimedAt = first.startedAt!;
+      world.clock.advance(700);
+      const now = world.clock.now();
+      const held: Settlement[] = [
+        { ...settlementOf(first, { kind: "completed", result: '"done"', runMs: 100 }), heldMs: 512 },
+        { ...settlementOf(second, { kind: "failed", error: BOOM, delayMs: 777, runMs: 50 }), heldMs: 400 },
+        // No handler starts after its end.
+        { ...settlementOf(third, { kind: "completed", result: null, runMs: 100 }), heldMs: 60_000 },
+      ];
+      expect(await send(world, ...held)).toEqual(["ok", "ok", "ok"]);
+      expect(await send(world, ...held)).toEqual(["ok", "ok", "ok"]);
+      expect(await world.find(first.id)).toMatchObject({ status: "completed", startedAt: claimedAt + 512, runMs: 100, result: '"done"' });
+      expect(await world.find(second.id)).toMatchObject({ status: "retrying", startedAt: second.startedAt! + 400, runAt: now + 777 });
+      expect(await world.find(third.id)).toMatchObject({ status: "completed", startedAt: now, result: null });
+      const starts = await Promise.all([first, second, third].map(async ({ id }) => (await world.store.attempts(id))[0]!.startedAt));
+      expect(starts).toEqual([claimedAt + 512, second.startedAt! + 400, now]);
+      const { rows } = await world.store.counters({ step: "minute" });
+      const waits = [first, second, third].map(({ runAt }, index) => bucketOf(starts[index]! - runAt));
+      const counted = Object.fromEntries(rows.flatMap(({ times }) => [...(times.wait?.entries() ?? [])]));
+      expect(counted).toEqual(Object.fromEntries(waits.map((bucket) => [bucket, waits.filter((each) => each === bucket).length])));
     });
 
     keeps("failed with retries left: retrying at now + delay, the attempt in the history", async (world) => {

@@ -36,7 +36,15 @@ const OUTCOMES: readonly Outcome[] = [
 
 const FACTS: readonly AttemptFacts[] = [0, 3].flatMap((retryCount) =>
   [0, 3].flatMap((lostCount) =>
-    [0, 1_000].map((snoozes) => ({ retryCount, maxRetries: 3, lostCount, maxLost: 3, retryDelayMs: 1_000, snoozes })),
+    [0, 1_000].map((snoozes) => ({
+      retryCount,
+      maxRetries: 3,
+      lostCount,
+      maxLost: 3,
+      retryDelayMs: 1_000,
+      backoff: "exponential",
+      snoozes,
+    })),
   ),
 );
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { safeJson, safeLine, safeLines, safePrettyJson } from "../../../src/cli/safe-text.ts";
+import { safeLine } from "../../../src/core/safe-line.ts";
+import { safeJson, safeLines, safePrettyJson } from "../../../src/cli/safe-text.ts";
 
 describe("W29: text that a terminal would obey is written out", () => {
   test.each([

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Column, layOut } from "../../../src/cli/table.ts";
-import { cutToWidth, padToWidth, textWidth } from "../../../src/cli/text-width.ts";
+import { cutInMiddle, cutToWidth, padToWidth, textWidth, wrapToWidth } from "../../../src/cli/text-width.ts";
 
 describe("the width of a text", () => {
   test.each([
@@ -30,6 +30,18 @@ describe("the width of a text", () => {
     );
   });
 
+  test("a text that is cut in its middle keeps both ends, and wrapped lines keep every word", () => {
+    expect(cutInMiddle("worker-1234567890-host", 11, "…")).toBe("worke…-host");
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), fc.integer({ min: 2, max: 20 }), (text, width) => {
+        expect(textWidth(cutInMiddle(text, width, "…"))).toBeLessThanOrEqual(width);
+        const lines = wrapToWidth(text, width);
+        expect(lines.every((line) => textWidth(line) <= width)).toBe(true);
+        expect(lines.join("").replaceAll(" ", "")).toBe(text.replaceAll(" ", ""));
+      }),
+    );
+  });
+
   test("no character is cut in half", () => {
     expect(cutToWidth("世界世界", 4, "…")).toBe("世…");
     expect(padToWidth("世", 4)).toBe("世  ");
@@ -44,9 +56,9 @@ interface Row {
 }
 
 const columns: readonly Column<Row>[] = [
-  { title: "NAME", text: ({ name }) => name, shrinks: true },
+  { title: "NAME", text: ({ name }) => name, shrinks: "middle" },
   { title: "COUNT", text: ({ count }) => String(count), align: "right", style: () => "red" },
-  { title: "NOTE", text: ({ note }) => note, shrinks: true },
+  { title: "NOTE", text: ({ note }) => note, shrinks: "end" },
 ];
 const rows: readonly Row[] = [
   { name: "alpha", count: 1, note: "short" },
@@ -63,16 +75,32 @@ describe("a table", () => {
     ]);
   });
 
-  test("takes from the widest column when the terminal is narrow", () => {
+  test("takes from the widest column when the terminal is narrow, and cuts a name in its middle", () => {
     expect(layOut(columns, rows, { ...plain, width: 24 })).toEqual([
       "NAME        COUNT  NOTE",
       "alpha           1  short",
-      "a rather …   1234  -",
+      "a rat…name   1234  -",
+    ]);
+  });
+
+  test("leaves out what matters least first", () => {
+    const ranked = [columns[0]!, { ...columns[1]!, leaveOut: 1 }, { ...columns[2]!, atLeast: 5 }];
+    expect(layOut(ranked, rows, { ...plain, width: 16 })).toEqual(["NAME       NOTE", "alpha      short", "a ra…name  -"]);
+  });
+
+  test("continues the last column on the next lines", () => {
+    const checks: readonly Column<Row>[] = [columns[1]!, { ...columns[2]!, wraps: true }];
+    const said = [{ name: "", count: 1, note: "the clock of the store agrees" }];
+    expect(layOut(checks, said, { ...plain, width: 19 })).toEqual([
+      "COUNT  NOTE",
+      "    1  the clock of",
+      "       the store",
+      "       agrees",
     ]);
   });
 
   test("leaves out columns from the right when that is not enough", () => {
-    expect(layOut(columns, rows, { ...plain, width: 14 })).toEqual(["NAME    COUNT", "alpha       1", "a rat…   1234"]);
+    expect(layOut(columns, rows, { ...plain, width: 14 })).toEqual(["NAME     COUNT", "alpha        1", "a r…ame   1234"]);
   });
 
   test("shows nothing that a terminal would obey", () => {

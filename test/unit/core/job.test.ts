@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MillraceError } from "../../../src/core/errors.ts";
 import { levelOf, recordOf, toJob } from "../../../src/core/job.ts";
-import { JOB_DEFAULTS, type JobOptions, createJob, readJobOptions, readQueue, readType } from "../../../src/core/job-options.ts";
+import { JOB_DEFAULTS, type JobOptions, createJob, readJobOptions, readQueue } from "../../../src/core/job-options.ts";
+import { readType } from "../../../src/core/read-fields.ts";
 import { readTime } from "../../../src/core/read-fields.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -29,6 +30,7 @@ describe("options", () => {
       // By maxRetries: createJob decides.
       maxLost: null,
       retryDelay: 1000,
+      backoff: "exponential",
       timeout: 30_000,
       idempotencyKey: null,
       keyTtl: 86_400_000,

@@ -16,7 +16,15 @@ import {
 } from "../../../src/core/lifecycle.ts";
 import { RETRY_CAP_MS } from "../../../src/core/retry.ts";
 
-const facts: AttemptFacts = { retryCount: 0, maxRetries: 3, lostCount: 0, maxLost: 3, retryDelayMs: 1000, snoozes: 0 };
+const facts: AttemptFacts = {
+  retryCount: 0,
+  maxRetries: 3,
+  lostCount: 0,
+  maxLost: 3,
+  retryDelayMs: 1000,
+  backoff: "exponential",
+  snoozes: 0,
+};
 const spent: AttemptFacts = { ...facts, retryCount: 3 };
 const error: AttemptError = { name: "Error", message: "boom", stack: null, kind: "error" };
 const failed: Outcome = { kind: "failed", error, runMs: 5 };
@@ -24,6 +32,15 @@ const keep = { deadLetters: true };
 const drop = { deadLetters: false };
 
 describe("what follows when an attempt", () => {
+  test("failed: the delay doubles with each retry, unless its backoff is fixed", () => {
+    const delays = (backoff: string): (number | null)[] =>
+      [0, 1, 2].map((retryCount) => settle({ ...facts, retryCount, backoff }, failed, keep, 0.5).delayMs);
+    expect(delays("exponential")).toEqual([1000, 2000, 4000]);
+    expect(delays("fixed")).toEqual([1000, 1000, 1000]);
+    // A name that the worker did not know.
+    expect(delays("slowly")).toEqual([1000, 2000, 4000]);
+  });
+
   test("completed: the job is, with its result and without an error", () => {
     expect(settle(facts, { kind: "completed", result: "1", runMs: 7 }, keep, 0)).toMatchObject({
       to: "completed",
@@ -135,7 +152,7 @@ describe("what follows when an attempt", () => {
         fc.boolean(),
         (counts, snoozes, ended, deadLetters) => {
           const [retryCount, maxRetries, lostCount, maxLost] = counts as [number, number, number, number];
-          const job = { retryCount, maxRetries, lostCount, maxLost, snoozes, retryDelayMs: 1000 };
+          const job = { retryCount, maxRetries, lostCount, maxLost, snoozes, retryDelayMs: 1000, backoff: "exponential" };
           const after = settle(job, ended, { deadLetters }, 0.3);
           expect(["completed", "retrying", "dead", "failed", "pending", "scheduled"]).toContain(after.to);
           // Whatever runs again spends one of what is left: a loss for a lost one, a retry for any other.

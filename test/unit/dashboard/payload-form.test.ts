@@ -20,7 +20,7 @@ const field = (name: string): FormField => byName.get(name)!;
 
 /** The payload after something was typed into a field. */
 function typed(text: string, into: FormField, shown: string): string {
-  return JSON.stringify(JSON.parse(withField(readPayload(text)!, into, shown)));
+  return JSON.stringify(JSON.parse(withField(readPayload(text)!, into, shown).text));
 }
 
 describe("a form of a schema", () => {
@@ -51,16 +51,26 @@ describe("a form of a schema", () => {
     expect(typed("{}", { ...note!, path: ["constructor", "note"] }, "")).toBe("{}");
     expect(typed('{"rest":[],"to":"x"}', field("rest"), '["a"]')).toBe('{"rest":["a"],"to":"x"}');
     expect(typed("{}", field("size"), "7.")).toBe('{"size":"7."}');
-    expect(shownAt({ inner: { note: "hi" } }, note!)).toBe("hi");
-    expect(shownAt({ inner: 7 }, note!)).toBe("");
-    expect(shownAt({ kind: "a" }, field("kind"))).toBe('"a"');
+    expect(shownAt(readPayload('{"inner":{"note":"hi"}}')!, note!)).toBe("hi");
+    expect(shownAt(readPayload('{"inner":7}')!, note!)).toBe("");
+    expect(shownAt(readPayload('{"kind":"a"}')!, field("kind"))).toBe('"a"');
   });
 
   test("keeps every number as it was written", () => {
     const payload = readPayload('{"id":9007199254740993,"size":1.0}')!;
     expect(shownAt(payload, field("size"))).toBe("1.0");
-    expect(withField(payload, field("to"), "ann")).toMatch(/"id": 9007199254740993,\s+"size": 1\.0,\s+"to": "ann"/);
-    expect(withField(payload, field("size"), "12345678901234567890")).toMatch(/"size": 12345678901234567890/);
+    expect(withField(payload, field("to"), "ann").text).toMatch(/"id": 9007199254740993,\s+"size": 1\.0,\s+"to": "ann"/);
+    expect(withField(payload, field("size"), "12345678901234567890").text).toMatch(/"size": 12345678901234567890/);
+  });
+
+  test("has what is typed into a JSON field in its text as it was typed, JSON or not, until it is emptied", () => {
+    const odd = '["a", "#1", "##0"';
+    const begun = withField(readPayload('{"rest":[],"to":"#0"}')!, field("rest"), odd);
+    expect(begun.text).toBe(`{\n  "rest": ${odd},\n  "to": "#0"\n}`);
+    const onward = withField(begun, field("to"), "ann");
+    expect(onward.text).toBe(`{\n  "rest": ${odd},\n  "to": "ann"\n}`);
+    expect(shownAt(onward, field("rest"))).toBe(odd);
+    expect(withField(onward, field("rest"), " ").text).toBe('{\n  "to": "ann"\n}');
   });
 
   test("is not for a text that is no object", () => {

@@ -58,7 +58,10 @@ describe.each(WAYS)("by %s: a server with keys", (way) => {
     const { refuse } = await openApi({ keys: [KEY] }, way);
     for (const key of ["x", `${KEY}x`, KEY.slice(1), KEY.toUpperCase()]) {
       const problem = await refuse("GET /api/v1/queues", { headers: { "X-API-Key": key } }, "unauthorized");
-      expect(problem).toMatchObject({ status: 401, detail: "the API key is unknown" });
+      expect(problem).toMatchObject({
+        status: 401,
+        detail: "this server does not know the API key: compare API_KEY of the caller with that of the server",
+      });
       expect(JSON.stringify(problem)).not.toContain(key === "x" ? "\u0000" : key);
     }
   });
@@ -166,6 +169,21 @@ describe("without keys", () => {
     };
     expect(await Promise.all(["127.0.0.1", "::1", "::ffff:127.0.0.1", "127.9.9.9"].map(ask))).toEqual([200, 200, 200, 200]);
     expect(await Promise.all(["10.0.0.1", "::ffff:10.0.0.1", "2001:db8::1", undefined].map(ask))).toEqual([401, 401, 401, 401]);
+  });
+
+  test("callers elsewhere are told what to do, by whatever name they call, and so are those behind a proxy on this machine", async () => {
+    const { server } = await openApi({}, "fetch");
+    const ask = async (remoteAddress: string, headers: Record<string, string>): Promise<[status: number, detail: string]> => {
+      const response = await server.fetch(new Request("http://any/api/v1/queues", { headers }), {
+        incoming: { socket: { remoteAddress } },
+      });
+      return [response.status, ((await response.json()) as { detail: string }).detail];
+    };
+    const todo = expect.stringContaining("set API_KEY, or give createServer `auth` or `keys`") as string;
+    expect(await ask("10.0.0.1", { host: "localhost" })).toEqual([401, todo]);
+    expect(await ask("10.0.0.1", { host: "shop.example.com" })).toEqual([421, todo]);
+    for (const name of ["x-forwarded-for", "forwarded", "x-real-ip"])
+      expect(await ask("127.0.0.1", { host: "localhost", [name]: "10.0.0.1" })).toEqual([401, todo]);
   });
 
   test("an application around it may decide by itself", async () => {
@@ -286,7 +304,7 @@ describe("the rate", () => {
   });
 
   test("W07: without a key goes by the socket's address, whatever X-Forwarded-For says", async () => {
-    const { send } = await openApi({ rateLimit: { requests: 2, perMs: 3_600_000 } });
+    const { send } = await openApi({ open: true, rateLimit: { requests: 2, perMs: 3_600_000 } });
     const statuses = [];
     for (let index = 0; index < 4; index++)
       statuses.push((await send("/api/v1/queues", { headers: { "x-forwarded-for": `10.0.0.${index}` } })).status);

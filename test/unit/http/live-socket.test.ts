@@ -282,6 +282,49 @@ describe("a server in another", () => {
     expect(await refusal(url, "/admin/queue/nowhere", withKey)).toMatchObject({ status: 404 });
   });
 
+  test("opens WebSockets on the application's own server, wherever it is mounted, and leaves others to the application", async () => {
+    const { client } = await openClient();
+    const told: string[] = [];
+    const server = createServer(client, { keys: [KEY], onTrouble: ({ message }) => told.push(message) });
+    const node = createNodeServer(server.listener).listen(0, "127.0.0.1");
+    await once(node, "listening");
+    onTestFinished(async () => {
+      await server.drain();
+      node.close();
+      node.closeAllConnections();
+    });
+    const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    for (let times = 0; times < 2; times++) await fetch(`${url}/nowhere`);
+    expect(told).toEqual([expect.stringContaining("call server.attach")]);
+
+    server.attach(node);
+    const reading = await open(url, "/any/mount/api/v1/ws", withKey);
+    await client.pause("mail", { create: true });
+    expect(await reading.until(() => true)).toMatchObject([{ event: "queue:paused", queue: "mail" }]);
+    expect(await refusal(url, "/chat", withKey)).toMatchObject({ status: 404 });
+    node.on("upgrade", ({ url: path }, socket) => path === "/chat" && socket.end("HTTP/1.1 418 Mine\r\nConnection: close\r\n\r\n{}"));
+    expect(await refusal(url, "/chat", withKey)).toMatchObject({ status: 418 });
+  });
+
+  test("does not open them where nobody would check who asks", async () => {
+    const { client } = await openClient();
+    const server = createServer(client, { open: true });
+    onTestFinished(() => server.drain());
+    expect(() => server.attach(createNodeServer())).toThrow(expect.objectContaining({ code: "invalid_input", field: "open" }));
+  });
+
+  test("answers a request alone: two servers on one server of the application need a base path each", async () => {
+    const { client } = await openClient();
+    const [plain, a, b] = ["", "/a", "/b"].map((basePath) => createServer(client, { keys: [KEY], basePath }));
+    onTestFinished(async () => void (await Promise.all([plain, a, b].map((server) => server!.drain()))));
+    const refused = expect.objectContaining({ code: "invalid_input", field: "basePath" }) as Error;
+    const [one, another] = [createNodeServer(), createNodeServer()];
+    plain!.attach(one);
+    for (const server of [plain, a]) expect(() => server!.attach(one)).toThrow(refused);
+    for (const server of [a, b]) server!.attach(another);
+    for (const server of [plain, a]) expect(() => server!.attach(another)).toThrow(refused);
+  });
+
   test("a request that would rather speak another protocol is answered all the same", async () => {
     const { url } = await openApi();
     const body = JSON.stringify({ type: "t" });

@@ -54,6 +54,9 @@ describe("queues", () => {
     [{ retention: { keep_at_least: "x" } }, "retention.keep_at_least"],
     [{ retention: { colour: 1 } }, "retention.colour"],
     [{ retention: 5 }, "retention"],
+    [{ defaults: 5 }, "defaults"],
+    [{ defaults: { max_retries: 101 } }, "defaults.max_retries"],
+    [{ defaults: { priority: 1 } }, "defaults.priority"],
     [{ paused: true }, "paused"],
   ])("422: PATCH %j names %s", async (json, field) => {
     const { refuse, client } = await openApi();

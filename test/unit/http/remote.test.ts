@@ -2,6 +2,7 @@ import { createServer as createNodeServer, type RequestListener } from "node:htt
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
+import { defineJob } from "../../../src/client/define-job.ts";
 import { connect, type ConnectOptions } from "../../../src/connect.ts";
 import { idMaker } from "../../../src/http/remote/ids.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
@@ -108,6 +109,50 @@ describe("an answer that is lost", () => {
     remote.work({ t: async () => "ran" }, { lease: "1h" });
     await lost;
     expect(await client.wait(id)).toMatchObject({ status: "completed", attempt: 1, fence: 1, result: "ran" });
+  });
+});
+
+describe("a client of a server", () => {
+  test("waits at its close for calls that have not been sent yet", async () => {
+    const { remote, client } = await openWired();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const validate = async (value: unknown) => promise.then(() => ({ value }));
+    const slow = defineJob({ type: "slow", input: { "~standard": { version: 1, vendor: "test", validate } } });
+    const calls = [remote.enqueue("t"), remote.enqueue(slow, 1), remote.enqueueMany([slow.job(2)])];
+    const closing = remote.close();
+    resolve();
+    await Promise.all([...calls, closing]);
+    expect((await client.list()).jobs).toHaveLength(3);
+  });
+
+  test("gives its defaults to schedules, as a client of a store does", async () => {
+    const { remote, client } = await openWired({ defaults: { queue: "mail", tags: ["nightly"], timeout: "5m", delay: "1h" } });
+    await remote.schedules.create({ name: "a", type: "t", every: "1d" });
+    await remote.schedules.upsert({ name: "b", type: "t", every: "1d", queue: "own", timeout: "1m" });
+    expect(await client.schedules.list()).toMatchObject([
+      { queue: "mail", tags: ["nightly"], timeout: 300_000 },
+      { queue: "own", tags: ["nightly"], timeout: 60_000 },
+    ]);
+  });
+});
+
+describe("the defaults of a client of a server", () => {
+  test("come after those of the queue, as in a client of a store", async () => {
+    const { remote, client } = await openWired({ defaults: { maxRetries: 9, timeout: "5m" } });
+    await client.configure("mail", { defaults: { maxRetries: 1, retryDelay: "7s" } });
+    const own = defineJob({ type: "own", queue: "mail", maxRetries: 2 });
+    const ofQueue = { maxRetries: 1, retryDelay: 7000, timeout: 300_000 };
+    expect(await remote.enqueue("t", null, { queue: "mail" })).toMatchObject(ofQueue);
+    expect(await remote.enqueueMany([{ type: "t", queue: "mail" }])).toMatchObject([{ job: ofQueue }]);
+    expect(await remote.enqueue("t")).toMatchObject({ maxRetries: 9, timeout: 300_000 });
+    expect(await remote.enqueue(own, null, { timeout: 5 })).toMatchObject({ maxRetries: 2, timeout: 5 });
+    await remote.schedules.upsert({ name: "a", type: "t", every: "1d", queue: "mail" });
+    await remote.schedules.upsert({ name: "b", job: own, every: "1d", payload: null });
+    expect(await client.schedules.run("a")).toMatchObject(ofQueue);
+    expect(await client.schedules.run("b")).toMatchObject({ ...ofQueue, maxRetries: 2 });
+    await client.configure("mail", { defaults: null });
+    expect(await client.schedules.run("a")).toMatchObject({ maxRetries: 9, timeout: 300_000 });
+    await expect(client.enqueue("t", null, { unset: ["queue"] as never })).rejects.toMatchObject({ field: "unset" });
   });
 });
 

@@ -9,6 +9,15 @@ test.each(["", "/queue"])("GET %s/ leads to the dashboard", async (basePath) => 
   expect(new URL(answer.headers.get("location")!, `${url}${basePath}/`).pathname).toBe(`${basePath}/dashboard`);
 });
 
+test("a mount path with any name in it leads to no other place", async () => {
+  const { server } = await openApi({ dashboard: { folder: builtPage() } }, "fetch");
+  const request = new Request("http://localhost/", { headers: { host: "localhost" } });
+  const answer = await server.fetch(request, { wholePath: "/https:evil.test" });
+  expect(new URL(answer.headers.get("location")!, "http://localhost/https:evil.test").href).toBe(
+    "http://localhost/https:evil.test/dashboard",
+  );
+});
+
 test("without a dashboard there is nothing to lead to", async () => {
   const { send } = await openApi();
   expect((await send("/")).status).toBe(404);

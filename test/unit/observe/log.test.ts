@@ -6,6 +6,7 @@ import type { Outcome } from "../../../src/core/lifecycle.ts";
 import { JobLines } from "../../../src/observe/job-lines.ts";
 import { watchLeases } from "../../../src/observe/lease-watch.ts";
 import { type Logger, type LogOptions, openLog, requestLines, troubleLines } from "../../../src/observe/log.ts";
+import { prettyLine } from "../../../src/observe/pretty-log.ts";
 import type { SeenRequest } from "../../../src/observe/request-figures.ts";
 import { openClient } from "../client/open-client.ts";
 
@@ -17,6 +18,28 @@ async function keptLog(level: LogOptions["level"] = "trace"): Promise<{ logger: 
   const { logger } = await openLog({ level, write: (line) => raw.push(line) });
   return { logger, raw, lines: () => raw.map((line) => JSON.parse(line) as Line) };
 }
+
+describe("a line for people", () => {
+  const line = (fields: object): string =>
+    `${JSON.stringify({ level: "info", time: "2026-03-01T10:00:00.000Z", pid: 1, hostname: "h", ...fields })}\n`;
+
+  test("has the time of day, the level, the message and the fields", () => {
+    const shown = prettyLine(line({ method: "GET", status: 200, key: null, note: "two words", msg: "request" }), false);
+    expect(shown).toMatch(/^\d\d:00:00 INFO {2}request {2}method=GET {2}status=200 {2}note="two words"\n$/);
+  });
+
+  test("shows the stack of an error below, and nothing that a terminal would obey", () => {
+    const error = { name: "Error", message: "no", stack: "Error: no\n    at f (x.ts:1:2)\u001b[2J" };
+    const shown = prettyLine(line({ level: "error", type: "\u001b[2J", error, msg: "\u202efailed" }), false);
+    expect(shown.split("\n").slice(1)).toEqual(["    Error: no", "    at f (x.ts:1:2)\\u001b[2J", ""]);
+    expect(shown).toContain("\\u202efailed  type=\\u001b[2J");
+  });
+
+  test("is coloured on request, and what is no line of the log stays as it is", () => {
+    expect(prettyLine(line({ msg: "x" }), true)).toContain("\u001b[32mINFO");
+    expect(prettyLine("plain\n", true)).toBe("plain\n");
+  });
+});
 
 describe("a line", () => {
   test("is JSON with time, level, process and message", async () => {
@@ -106,7 +129,7 @@ describe("the lines of a job", () => {
     const { lines, id } = await workOne(DONE);
     const job = { job_id: id, type: "mail:send", queue: "post", worker_id: "w1", fence: 1, retry_count: 0 };
     expect(lines).toMatchObject([
-      { level: "debug", msg: "job started", attempt: 1, ...job },
+      { level: "debug", msg: "job claimed", attempt: 1, ...job },
       { level: "info", msg: "job completed", duration_ms: 40, ...job },
     ]);
   });

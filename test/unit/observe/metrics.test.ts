@@ -241,7 +241,7 @@ describe("figures of the process", () => {
     await report((await claim())[0]!, FAILED);
     await clock.advance("2s"); // the retry is due after 1 s
     await store.promote(10);
-    await claim();
+    await report((await claim())[0]!, FAILED);
     const families = await read();
     expect(valueOf(families, "millrace_wait_seconds_count", { queue: "default" })).toBe(2);
     expect(valueOf(families, "millrace_wait_seconds_sum", { queue: "default" })).toBe(1);
@@ -339,6 +339,7 @@ const FACTS = {
   maxRetries: 3,
   lostCount: 0,
   maxLost: 3,
+  backoff: "exponential",
   retryDelayMs: 1000,
   snoozes: 0,
   deadLetters: true,

@@ -20,6 +20,8 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "aa10185aa9356e3d",
       "5b736f6173d22e56",
       "35a49a853e073da3",
+      "a884f43f3f537e21",
+      "8ff5ae999907ce07",
     ],
   },
   SQLite: {
@@ -35,6 +37,8 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "aa0eb4719211ebe3",
       "04a7fff83a0695f5",
       "48685776b4e81365",
+      "22ee3b4981401bc8",
+      "b2bf5dc85e021d95",
     ],
   },
 };

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { defineJob, Discard, Snooze } from "../../../src/index.ts";
+import { type Context, defineJob, Discard, Snooze } from "../../../src/index.ts";
 import { createTestClient, type TestClient, type TestClientOptions } from "../../../src/testing/index.ts";
 
 async function open(options?: TestClientOptions): Promise<TestClient> {
@@ -287,5 +287,75 @@ describe("wait", () => {
     closed.catch(() => {});
     await client.close();
     await expect(closed).rejects.toMatchObject({ code: "closed" });
+  });
+});
+
+describe("transaction", () => {
+  test("what was enqueued with any tx appears when the function returns, and never when it throws or rolls back", async () => {
+    const client = await open();
+    const add = (n: number) => client.enqueue("mail", n, { tx: { mine: true }, idempotencyKey: `k${n}` });
+    await client.transaction(async () => {
+      const job = await add(1);
+      expect(job).toMatchObject({ created: true, status: "pending" });
+      expect(await add(1)).toMatchObject({ id: job.id, created: false });
+      await expect(client.enqueue("mail", 2, { tx: {}, idempotencyKey: "k1" })).rejects.toMatchObject({ code: "key_conflict" });
+      client.assertNotEnqueued();
+      expect(await client.get(job.id)).toBeNull();
+    });
+    const failing = client.transaction(async () => {
+      await add(2);
+      throw new Error("rolled back");
+    });
+    await expect(failing).rejects.toThrow("rolled back");
+    await client.transaction(async (tx) => {
+      await client.enqueueMany([{ type: "mail", payload: 3 }], { tx });
+      tx.rollback();
+    });
+    await client.transaction(async () => {
+      expect(await add(1)).toMatchObject({ created: false });
+      await client.transaction(() => client.enqueue("mail", 4, { tx: {}, delay: "1h" }));
+      await client.transaction(() => add(5).then(() => Promise.reject(new Error("to the savepoint")))).catch(() => {});
+    });
+    expect(client.enqueued().map(({ payload, status }) => [payload, status])).toEqual([
+      [1, "pending"],
+      [4, "scheduled"],
+    ]);
+    await expect(add(6)).rejects.toMatchObject({
+      code: "invalid_transaction",
+      message: expect.stringContaining("client.transaction(") as string,
+    });
+  });
+
+  test("nothing is accepted with it after its end: it would be lost", async () => {
+    const client = await open();
+    let kept: unknown;
+    const gate = Promise.withResolvers<void>();
+    let late: Promise<unknown> | undefined;
+    await client.transaction((tx) => {
+      kept = tx;
+      late = gate.promise.then(() => client.enqueue("mail", 1, { tx: {} }));
+    });
+    gate.resolve();
+    const refusal = { code: "invalid_transaction", message: expect.stringContaining("has ended") as string };
+    await expect(late).rejects.toMatchObject(refusal);
+    await expect(client.enqueue("mail", 2, { tx: kept })).rejects.toMatchObject(refusal);
+  });
+
+  test("a handler completes its job with it, and fails if it is rolled back", async () => {
+    const client = await open();
+    const { id } = await client.enqueue("pay", null, { maxRetries: 1, retryDelay: "1s" });
+    let tries = 0;
+    const handlers = {
+      pay: (_: unknown, ctx: Context) =>
+        client.transaction(async () => {
+          await ctx.complete("paid", { tx: {} });
+          if (++tries === 1) throw new Error("no commit");
+        }),
+    };
+    await client.drain(handlers);
+    expect(await client.get(id)).toMatchObject({ status: "retrying", error: { message: "no commit" } });
+    await client.clock.advance("1m");
+    await client.drain(handlers);
+    expect(await client.get(id)).toMatchObject({ status: "completed", result: "paid", attempt: 2 });
   });
 });

@@ -280,8 +280,8 @@ describe("a delivery that cannot be made", () => {
 
 describe("the handlers", () => {
   test.each([
-    [{ secrets: "a,,b" }, /^secrets must be one or more secrets/],
-    [{ secrets: ["", "b"] }, /^secrets must be one or more secrets/],
+    [{ secrets: "a,,b" }, /^webhookSecret must be one or more secrets/],
+    [{ secrets: ["", "b"] }, /^webhookSecret must be one or more secrets/],
     [{ allow: ["10.0.0.0/64"] }, /^allow must be/],
   ])("are not made with %j", async (options, message) => {
     const client = await createTestClient();

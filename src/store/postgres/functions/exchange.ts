@@ -24,14 +24,15 @@ import {
 /** The plain end (see core/lifecycle.ts), which is hot. Counts how many were applied. */
 const complete = (s: string): string => `
   with gone as (
-    delete from ${s}.running r using unnest(p_ids, p_fences, p_marks, p_results, p_runs) i(id, fence, mark, new_result, new_run_ms)
+    delete from ${s}.running r using unnest(p_ids, p_fences, p_marks, p_results, p_runs, p_held) i(id, fence, mark, new_result, new_run_ms, held)
     where r.id = i.id and r.fence = i.fence and r.id <> all(v_held)
-    returning r.*, i.mark, i.new_result, i.new_run_ms
+    returning r.*, i.mark, i.new_result, i.new_run_ms, ${startedAfter("r", "i.held")} as handled_at
   ), moved as (
     insert into ${s}.ended
     select ${changed("g", {
       updated_at: "v_now",
       settled: "g.mark",
+      started_at: "g.handled_at",
       state: `${STATE.completed}`,
       ended_at: "v_now",
       lease_until: "null",
@@ -43,12 +44,15 @@ const complete = (s: string): string => `
   ), counted as (${addMoves(s, "gone", STATE.running, STATE.completed, {
     metrics: `,${counterMetric("completed")}`,
     amounts: ", total",
-    ones: `array_agg(${bucket("run", "new_run_ms")}::smallint) || array_agg(${bucket("wait", "started_at - run_at")}::smallint)`,
+    ones: `array_agg(${bucket("run", "new_run_ms")}::smallint) || array_agg(${bucket("wait", "handled_at - run_at")}::smallint)`,
   })})
   select count(*) into v_done from gone`;
 
+/** When the handler was called: so long after the claim, but not later than now. */
+const startedAfter = (job: string, held: string): string => `least(${job}.started_at + coalesce(${held}, 0), v_now)`;
+
 /** The other settlements, one JSON object each: the transition that the core decided. */
-const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, ${TRANSITION})`;
+const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, held bigint, ${TRANSITION})`;
 
 /** Applies transitions of any kind. An attempt that ends without ending the job goes into the history. */
 const settleOthers = (s: string): string => `
@@ -57,7 +61,7 @@ const settleOthers = (s: string): string => `
     where r.id = i.id and r.fence = i.fence and r.id <> all(v_held) and (not i.if_expired or r.lease_until <= v_now)
     returning r, i.*, coalesce(i.new_run_ms, v_now - r.started_at) as ran_ms
   ), after as materialized (
-    select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", { settled: "g.mark" })})::${s}.ready as p
+    select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", { settled: "g.mark", started_at: startedAfter("(g.r)", "g.held") })})::${s}.ready as p
     from gone g
   ), ${insertByState(s, "to_state")}
   , history as (
@@ -212,14 +216,14 @@ const grant = (s: string): string => `, moved as (
 
 /**
  * In: whether the transaction is ours (not a caller's); whether to leave out leases whose rows others hold, instead of waiting for them;
- * plain ends as columns (ids, fences, marks, results, run times); other settlements and follow-up jobs as JSON, which of these have facets
+ * plain ends as columns (ids, fences, marks, results, run times, and times held or null); other settlements and follow-up jobs as JSON, which of these have facets
  * (null: none), and claims as JSON.
  * Out: first, unless all is well, a row with claim -1: the answer to each settlement (null: all ok) and the queues that have work now; then
  * the claimed jobs, in order, each with the number of its claim and whether its queue keeps dead letters; among them, with claim -2, a row
  * that says that a look from the bottom of the lanes was slow (see read-starts.ts).
  */
 export const exchange = (s: string, digest: string): string => `
-create or replace function ${s}.exchange_${digest}(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_marks bigint[], p_results text[], p_runs float8[],
+create or replace function ${s}.exchange_${digest}(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_marks bigint[], p_results text[], p_runs float8[], p_held bigint[],
   p_others json, p_following json, p_faceted uuid[], p_claims json)
   returns table (out_claim int, out_settled smallint[], out_woken int[], out_dead_letters boolean, ${JOB_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column

@@ -206,6 +206,11 @@ begin
     order by i.ord;
 end $$;`;
 
+/** Whether a key has expired at `v_now`. */
+export const isFreeKey = (s: string, k: string): string => `(case when ${k}.expires_at is not null then ${k}.expires_at <= v_now
+    else not exists (select from ${s}.job where id = ${k}.job) or exists (
+      select from ${s}.ended e join ${s}.job j on j.id = e.id where e.id = ${k}.job and ${isKeptForATime("e.state")} and e.ended_at + j.key_ttl <= v_now) end)`;
+
 /** Drops expired keys, so that a caller's transaction has nothing to update. */
 export const freeKeys = (s: string, digest: string): string => `
 create or replace function ${s}.free_keys_${digest}(p_now bigint, p_queues int[], p_keys text[]) returns void ${PLANNED} as $$
@@ -218,7 +223,5 @@ begin
     order by k.queue, k.key for update of k;
   v_now := ${NOW};
   delete from ${s}.key k using unnest(p_queues, p_keys) i(queue, key)
-  where k.queue = i.queue and k.key = i.key and (case when k.expires_at is not null then k.expires_at <= v_now
-    else not exists (select from ${s}.job where id = k.job) or exists (
-      select from ${s}.ended e join ${s}.job j on j.id = e.id where e.id = k.job and ${isKeptForATime("e.state")} and e.ended_at + j.key_ttl <= v_now) end);
+  where k.queue = i.queue and k.key = i.key and ${isFreeKey(s, "k")};
 end $$;`;

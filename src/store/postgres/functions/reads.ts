@@ -1,8 +1,8 @@
 /** Reading jobs and figures. These are functions because planning them each time costs more than running them. */
 import { QUEUE_SETTINGS } from "../../../core/queue.ts";
-import { FIRST_COUNTER, STATE, STEP } from "../../numbers.ts";
+import { BUCKETS_PER_TYPE, COUNTERS_PER_TYPE, FIRST_BUCKET, FIRST_COUNTER, STATE, STEP } from "../../numbers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
-import { attemptOutcome, isBucket, isCounted, isTallied, NOW, PLANNED, PLANNED_FREELY, typeIn, untyped } from "./snippets.ts";
+import { attemptOutcome, freshTypes, isBucket, isCounted, isTallied, NOW, PLANNED, PLANNED_FREELY, typeIn, untyped } from "./snippets.ts";
 
 /** In: ids. Out: the jobs that exist, unordered. */
 export const find = (s: string, digest: string): string => `
@@ -62,40 +62,50 @@ begin
       union all select queue, metric, amount from ${s}.cell where ${isTallied("metric")}
     ), sums as (select queue, metric, sum(amount)::bigint as amount from cell group by queue, metric)
     select q.name, q.paused, json_build_array(${QUEUE_SETTINGS.map(({ column }) => `q.${column}`).join(", ")}),
-      json_agg(json_build_array(t.metric, t.amount)) filter (where t.metric <> ${FIRST_COUNTER} and t.amount <> 0)
+      json_agg(json_build_array(t.metric, t.amount) order by t.metric) filter (where t.metric <> ${FIRST_COUNTER} and t.amount <> 0)
     from ${s}.queue q left join sums t on t.queue = q.id
     group by q.id having q.configured or bool_or(t.metric = ${FIRST_COUNTER}) order by q.name;
 end $$;`;
 
 /**
- * In: step, length of its periods, queue (null: all), whether by type, only this type (null: all), from, to.
+ * In: step, length of its periods, queue (null: all), whether by type, only this type (null: all), from, to, whether without histograms.
  * Out: queue, type (null: not by type), start of period, metric of the queue, amount; and a row without a queue whose start is the time.
- * A type that got no number yet has only deltas: they are told by its name.
+ * A type that got no number yet has only deltas: they are told by its name, unless it will be one of those that are not counted on their own.
  */
 export const counters = (s: string, digest: string): string => `
-create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_length bigint, p_queue text, p_by_type boolean, p_type text, p_from bigint, p_to bigint)
+create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_length bigint, p_queue text, p_by_type boolean, p_type text, p_from bigint, p_to bigint, p_counts_only boolean)
   returns table (out_queue text, out_type text, out_at bigint, out_metric smallint, out_amount bigint) ${PLANNED_FREELY} as $$
 #variable_conflict use_column
 declare
-  -- The number of the only wanted type; -1: it has none; null: all types.
+  -- The number of the only wanted type; -1: it has none; null: all types. Then the numbers of its counters; its buckets follow apart.
   v_number int := case when p_type is not null and p_queue is not null then coalesce((select nullif(max(l.counted_as), 0)
     from ${s}.lane l where l.queue = (select id from ${s}.queue where name = p_queue) and l.type = p_type), -1) end;
+  v_low int := coalesce(-(v_number * ${COUNTERS_PER_TYPE} + ${COUNTERS_PER_TYPE - 1}), -32768);
+  v_last int := case when p_counts_only then ${FIRST_BUCKET - 1} else 32767 end;
+  v_high int := coalesce(-v_number * ${COUNTERS_PER_TYPE}, v_last);
+  v_queue int := (select id from ${s}.queue where name = p_queue);
+  -- Period by period: a range of periods would be read with the counts of all other queues.
+  v_starts bigint[] := case when p_queue is not null then array(select generate_series(
+    greatest((p_from + p_length - 1) / p_length * p_length, (select min(at) from ${s}.count where step = p_step)),
+    least(p_to - 1, coalesce((select max(at) from ${s}.count where step = p_step), -1)), p_length)) end;
 begin
   return query
-    with cell as (
-      select queue, null::text as type, ${typeIn("metric")} as number, at, ${untyped("metric")} as metric, amount from ${s}.count where p_queue is null and step = p_step and at >= p_from and at < p_to
+    with ${freshTypes(s)}
+    , cell as (
+      select queue, null::text as type, ${typeIn("metric")} as number, at, ${untyped("metric")} as metric, amount from ${s}.count where p_queue is null and step = p_step and at >= p_from and at < p_to and metric <= v_last
       union all
-      -- Period by period: a range of periods would be read with the counts of all other queues.
-      select queue, null, ${typeIn("metric")}, at, ${untyped("metric")}, amount from ${s}.count where p_queue is not null and step = p_step and at = any(array(select generate_series(
-        greatest((p_from + p_length - 1) / p_length * p_length, (select min(at) from ${s}.count where step = p_step)),
-        least(p_to - 1, coalesce((select max(at) from ${s}.count where step = p_step), -1)), p_length)))
-        and queue = (select id from ${s}.queue where name = p_queue) and (v_number is null or ${typeIn("metric")} = v_number)
+      select queue, null, ${typeIn("metric")}, at, ${untyped("metric")}, amount from ${s}.count
+      where step = p_step and at = any(v_starts) and queue = v_queue and metric between v_low and v_high
+      union all
+      select queue, null, v_number, at, ${untyped("metric")}, amount from ${s}.count where step = p_step and at = any(v_starts) and queue = v_queue
+        and metric between v_number * ${BUCKETS_PER_TYPE} and least((v_number + 1) * ${BUCKETS_PER_TYPE} - 1, v_last)
       union all
       select * from (
-        select c.queue, case when l.counted_as is null then l.type end, coalesce(l.counted_as, 0),
+        select c.queue, case when f.number > 0 then l.type end, coalesce(l.counted_as, 0),
           case when p_step = ${STEP.all} then 0 else at - at % p_length end as at, metric, amount
         from ${s}.cell c left join ${s}.lane l on l.id = c.lane
-        where ${isCounted("metric")} and (p_step = ${STEP.minute} or not ${isBucket("metric")}) and p_step <> ${STEP["hour-times"]}
+          left join fresh_type f on l.counted_as is null and f.queue = l.queue and f.type = l.type
+        where ${isCounted("metric")} and (p_step = ${STEP.minute} and not p_counts_only or not ${isBucket("metric")})
       ) fresh where at >= p_from and at < p_to
     ), sums as (
       select queue, case when p_by_type then type end as type, case when p_by_type then number end as number, at, metric, sum(amount)::bigint as amount

@@ -1,5 +1,5 @@
 /** Pieces of SQL that the functions share. */
-import type { TimeKind } from "../../../core/counters.ts";
+import { MAX_TYPES_COUNTED, type TimeKind } from "../../../core/counters.ts";
 import { BUCKETS, bucketBound } from "../../../core/histogram.ts";
 import { attemptOutcome as attemptOutcomeOf, STATUSES } from "../../../core/job.ts";
 import {
@@ -22,7 +22,8 @@ import {
 import { PLACES } from "../tables.ts";
 
 /** The server's time in whole milliseconds, or the time that a test gives. */
-export const NOW = "coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)";
+export const nowOf = (given: string): string => `coalesce(${given}, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)`;
+export const NOW: string = nowOf("p_now");
 
 /**
  * How functions on a hot path are planned: once, by their indexes. The tables go from empty to a million rows and back within seconds, so
@@ -79,6 +80,20 @@ export const untyped = (metric: string): string =>
 /** Whether a metric is the tally of one of these states. */
 export const isTallyOf = (metric: string, states: readonly number[]): string =>
   `(${metric} in (${states.flatMap((state) => LEVELS.map((_, level) => tallyMetric(state, level))).join()}))`;
+
+/**
+ * The statement `fresh_type`: each type that has no number yet, with the one that it will get. The first types of a queue are counted on
+ * their own, from 1 on; all others get 0.
+ */
+export const freshTypes = (s: string): string => `
+  fresh as (select queue, type, min(id) as first from ${s}.lane where counted_as is null group by queue, type)
+  , known as (select distinct queue, type, counted_as from ${s}.lane where counted_as is not null and queue in (select queue from fresh))
+  , highest as (select queue, max(counted_as) as number from known group by queue)
+  , in_turn as (
+    select f.queue, f.type, k.counted_as, coalesce(h.number, 0) + row_number() over (partition by f.queue, k.type is null order by f.first) as number
+    from fresh f left join known k on k.queue = f.queue and k.type = f.type left join highest h on h.queue = f.queue
+  )
+  , fresh_type as (select queue, type, coalesce(counted_as, case when number <= ${MAX_TYPES_COUNTED} then number else 0 end) as number from in_turn)`;
 
 /** Whether a state is terminal. */
 export const hasEnded = (state: string): string => `(${state} in (${ENDED_STATES.join()}))`;

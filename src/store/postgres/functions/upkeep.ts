@@ -1,10 +1,10 @@
 /** Upkeep. Any number of processes may call these at once. */
-import { MAX_TYPES_COUNTED } from "../../../core/counters.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import { KEPT_STATES, STATE, STEP } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
 import {
   addDeltas,
+  freshTypes,
   changed,
   isBucket,
   isCounted,
@@ -92,17 +92,10 @@ begin
   return v_removed;
 end $$;`;
 
-/** Gives a number to each type that has none. The first types of a queue are counted on their own, from 1 on; all others get 0. */
+/** Gives a number to each type that has none. */
 const numberTypes = (s: string): string => `
-  with fresh as (select queue, type, min(id) as first from ${s}.lane where counted_as is null group by queue, type)
-  , known as (select distinct queue, type, counted_as from ${s}.lane where counted_as is not null and queue in (select queue from fresh))
-  , highest as (select queue, max(counted_as) as number from known group by queue)
-  , numbered as (
-    select f.queue, f.type, k.counted_as, coalesce(h.number, 0) + row_number() over (partition by f.queue, k.type is null order by f.first) as number
-    from fresh f left join known k on k.queue = f.queue and k.type = f.type left join highest h on h.queue = f.queue
-  )
-  update ${s}.lane l set counted_as = coalesce(n.counted_as, case when n.number <= ${MAX_TYPES_COUNTED} then n.number else 0 end)
-  from numbered n where l.queue = n.queue and l.type = n.type and l.counted_as is null`;
+  with ${freshTypes(s)}
+  update ${s}.lane l set counted_as = n.number from fresh_type n where l.queue = n.queue and l.type = n.type and l.counted_as is null`;
 
 /**
  * Folds deltas into tallies and counters. One at a time: a second caller has nothing to do. Out: how many were folded.

@@ -1,6 +1,6 @@
 /** WHICH JOBS A LIST OR A COUNT LOOKS AT, and in which order. Parts of the scripts in list.ts, which say what to do with each. */
 import { INTERNAL_MARK } from "../../../core/internal.ts";
-import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
+import { KEPT_STATES, STATE, statusOf, STAYING_STATES, tallyCells } from "../../numbers.ts";
 import { MAX_CANDIDATES } from "../../store.ts";
 import { ENDED, HEAD, MEMBER, RECORD } from "../layout.ts";
 import { isOneOf } from "./parts.ts";
@@ -285,12 +285,23 @@ local function endedEntries(key)
   end
 end
 
+-- Whether a queue has ended jobs of a wanted state. If it has none, its line would be read to the end for nothing.
+local TALLIES = { ${KEPT_STATES.map((state) => `[${state}] = { ${tallyCells(statusOf(state)).join(", ")} }`).join(", ")} }
+local function hasKept(name)
+  for state, cells in pairs(TALLIES) do
+    for _, count in ipairs(isState[state] and redis.call('HMGET', B .. 't:' .. name, unpack(cells)) or {}) do
+      if count and tonumber(count) > 0 then return true end
+    end
+  end
+  return false
+end
+
 local function linesOf()
   local lines = {}
   local function add(read) lines[#lines + 1] = { read = read, items = {}, first = 1, isOpen = true } end
   if letter == 'E' then
-    if ${KEPT_STATES.map((state) => `isState[${state}]`).join(" or ")} then
-      for index = 22, #ARGV do add(endedEntries(B .. 'e:' .. ARGV[index])) end
+    for index = 22, #ARGV do
+      if hasKept(ARGV[index]) then add(endedEntries(B .. 'e:' .. ARGV[index])) end
     end
     if ${STAYING_STATES.map((state) => `isState[${state}]`).join(" or ")} then add(falling(B .. 'x')) end
   elseif letter == 'P' then

@@ -132,10 +132,12 @@ end
 
 -- Gives the jobs to the claim; its answer gets (id, body, record) of each.
 local function grant(members, claim, queue)
-  local ids, sets, leases, size = {}, {}, {}, #claim.answer
+  local ids, sets, leases, size, length = {}, {}, {}, #claim.answer, 0
   for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
   local bodies, records = mget('j', ids), mget('s', ids)
   local untilWhen, answer, counted = now + claim.leaseMs, claim.answer, {}
+  -- As text, because the server would write the number as text again for each job.
+  local leaseEnd = string.format('%.0f', untilWhen)
   -- Most were never touched: all but priority, lane, sequence and runAt is the same for them.
   local granting = ${RECORD.packNew({
     state: STATE.running,
@@ -157,10 +159,9 @@ local function grant(members, claim, queue)
       else record = begin .. ${HEAD.cut("body", "priority", "seq")} .. middle .. ${HEAD.cut("body", "created")} .. tail end
       local kind = ${HEAD.cut("body", "priority", "lane")}
       counted[kind] = (counted[kind] or 0) + 1
-      sets[#sets + 1] = id
-      sets[#sets + 1] = record
-      leases[#leases + 1] = untilWhen
-      leases[#leases + 1] = members[index]
+      sets[length + 1], sets[length + 2] = id, record
+      leases[length + 1], leases[length + 2] = leaseEnd, members[index]
+      length = length + 2
       answer[size + 1], answer[size + 2], answer[size + 3] = id, body, record
       size = size + 3
     end
@@ -227,7 +228,7 @@ for index = 1, tonumber(ARGV[2]) do
   local shape = readShape(p)
   if shape.plainEnd == 1 then describeEnd(shape) end
   shape.results, shape.errors = shape.result == 2 and 1 or 0, shape.error == 2 and 1 or 0
-  shape.length = 3 + shape.delay + shape.results + shape.errors
+  shape.length = 3 + shape.held + shape.delay + shape.results + shape.errors
   shapes[string.format('%0${KIND_DIGITS}d', index)] = shape
   p = p + ${SHAPE_NAMES.length}
 end
@@ -251,7 +252,11 @@ if settlements > 0 then
       local mark, patient = fence * ${MARKS_PER_FENCE} + shape.outcome + 1, shape.ifExpired == 1
       if state == ${STATE.running} and present == fence then
         if not patient or over <= now then
-          local place, ran = laneOf(lane), tonumber(ARGV[p + 2])
+          local place, ran, more = laneOf(lane), tonumber(ARGV[p + 2]), p + 3 + shape.held
+          if shape.held == 1 then
+            startedAt = math.min(startedAt + tonumber(ARGV[p + 3]), now)
+            record = ${RECORD.cut("record", "state", "runAt")} .. pack('${RECORD.format("startedAt", "startedAt")}', startedAt) .. ${RECORD.rest("record", "updatedAt")}
+          end
           if shape.plainEnd == 1 then
             local kind = ${RECORD.cut("record", "priority", "lane")}
             completed[kind] = (completed[kind] or 0) + 1
@@ -259,7 +264,7 @@ if settlements > 0 then
             endLeft[ends] = ${RECORD.cut("record", "seq")} .. id
             record = shape.first[flags % ${2 * RECORD_FLAG.keyGone}] .. ${RECORD.cut("record", "priority", "startedAt")} .. stamps
               .. pack('${RECORD.format("ran", "settled")}', ran, mark) .. ${RECORD.cut("record", "turn", "pl")} .. NO_ERROR
-              .. sub(record, ${RECORD.bytes + 1}, ${RECORD.bytes} + wl + pl) .. (shape.results == 1 and ARGV[p + 3] or '')
+              .. sub(record, ${RECORD.bytes + 1}, ${RECORD.bytes} + wl + pl) .. (shape.results == 1 and ARGV[more] or '')
             endSets[2 * ends - 1] = id
             endSets[2 * ends] = record
             local ended = place.queue.ended
@@ -267,9 +272,9 @@ if settlements > 0 then
             records[id] = record
             countTimes(place, ran, startedAt - runAt)
           else
-            local delay = shape.delay == 1 and tonumber(ARGV[p + 3]) or nil
-            local result = shape.results == 1 and ARGV[p + 3 + shape.delay] or nil
-            local error = shape.errors == 1 and ARGV[p + 3 + shape.delay + shape.results] or nil
+            local delay = shape.delay == 1 and tonumber(ARGV[more]) or nil
+            local result = shape.results == 1 and ARGV[more + shape.delay] or nil
+            local error = shape.errors == 1 and ARGV[more + shape.delay + shape.results] or nil
             records[id] = transition(id, record, shape, delay, ran, result, error, mark)
           end
           answer = 'o'
@@ -325,7 +330,7 @@ const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withou
  * Settles leases and grants others, in one partition.
  *
  * In: now; number of shapes, each as in SHAPE_NAMES; number of settlements, (three digits for the shape and the id, fence, run time or "",
- *     and what the shape has of delay, result and error) each; number of claims, the name of this try ("": none), (worker, turn, mode, name
+ *     and what the shape has of time held, delay, result and error) each; number of claims, the name of this try ("": none), (worker, turn, mode, name
  *     of the repeat or "", lease, limit, number of types or "*", types …, number of queues, queues …) each. mode: "n" claims; "a" returns
  *     what the turn was granted before, claims nothing, and leaves a mark for the try, or else for the turn.
  * Out: { now, a letter per settlement (o ok, s stale, c cancelled), claims as lists of (id, body, record) …, lanes as (number, queue, type)

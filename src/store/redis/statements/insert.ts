@@ -16,6 +16,17 @@ const KEY_FROM = LENGTH_FROM + LENGTH_DIGITS;
 /** Lua: the id of a job in its argument. */
 export const idIn = (argument: string): string => `sub(${argument}, ${ID_FROM}, ${LENGTH_FROM - 1})`;
 
+/** Lua: appends `ids`, of which there are `already` so many, to the lists that keep the order of creation. `seq` is the sequence of ids[at]. */
+export const appendToIndex = (seq: string): string => `
+  local at = 1
+  while at <= #ids do
+    local place = (already + at - 1) % ${CHUNK}
+    local chunk, till = math.floor((already + at - 1) / ${CHUNK}), math.min(#ids, at + ${CHUNK} - 1 - place)
+    local length = redis.call('RPUSH', B .. 'i:' .. chunk, unpack(ids, at, till))
+    if length == till - at + 1 then redis.call('ZADD', B .. 'g', ${seq}, chunk) end
+    at = till + 1
+  end`;
+
 /**
  * After LEDGER and FACETS. Reads jobs from the arguments, from `p` on, decides about all of them, and only then stores them.
  *
@@ -194,23 +205,15 @@ local function numberLanes()
   end
 end
 
--- Appends ids to the lists that keep the order of creation.
 local function index(ids, seqs, already)
-  local at = 1
-  while at <= #ids do
-    local place = (already + at - 1) % ${CHUNK}
-    local chunk, till = math.floor((already + at - 1) / ${CHUNK}), math.min(#ids, at + ${CHUNK} - 1 - place)
-    local length = redis.call('RPUSH', B .. 'i:' .. chunk, unpack(ids, at, till))
-    if length == till - at + 1 then redis.call('ZADD', B .. 'g', seqs[at], chunk) end
-    at = till + 1
-  end
+  ${appendToIndex("seqs[at]")}
 end
 
 local function prepareKinds()
   for _, kind in pairs(kinds) do
     local queue = kind.queue
     kind.head = pack('${HEAD.format("created", "lane")}', now, kind.flags, kind.priority, kind.lane.number)
-    kind.rank = kind.runAt - kind.priority * queue.headStart
+    kind.rank = string.format('%.0f', kind.runAt - kind.priority * queue.headStart)
     kind.tail = kind.runAt > now and ${DUE.pack({ runAt: "kind.runAt" })} or ''
     if kind.times > 0 then
       add(queue.tally, kind.state * ${LEVELS.length} + level(kind.priority), kind.times)

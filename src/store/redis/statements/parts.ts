@@ -91,6 +91,9 @@ local function level(priority)
 end
 `;
 
+/** Lua: the head start of a queue, from its stored setting. */
+export const headStartIn = (stored: string): string => `(tonumber(${stored}) or ${QUEUE_DEFAULTS.headStartMs})`;
+
 /**
  * After RECORDS: the queues and lanes of a call, each read once. They also collect the changes to a queue's counts. A lane's number means
  * nothing outside its partition, and may change when the server loses data: replies always have the names.
@@ -103,7 +106,7 @@ local function queueOf(name)
   if queue then return queue end
   local found = redis.call('HMGET', B .. 'q:' .. name, 'known', 'paused', 'headStart', 'deadLetters', 'capacity', 'lastTyped')
   queue = {
-    name = name, known = found[1], paused = found[2] == '1', headStart = tonumber(found[3]) or ${QUEUE_DEFAULTS.headStartMs},
+    name = name, known = found[1], paused = found[2] == '1', headStart = ${headStartIn("found[3]")},
     deadLetters = found[4] ~= '0', capacity = tonumber(found[5]), lastTyped = tonumber(found[6]), tally = {}, counts = {}, ended = {}
   }
   queues[name] = queue
@@ -137,6 +140,15 @@ local function withoutDeadLetters()
     if not queue.deadLetters then list[#list + 1] = name end
   end
   return list
+end
+`;
+
+/** After TIME: counts in a minute or an hour. */
+export const ADD_TO_PERIOD = `
+-- A field that has just the added number was not there: the period may be new, and has to be found again by its start.
+local function addTo(period, start, text, queue, key, metric, times)
+  local sum = redis.call('HINCRBY', key, metric, times)
+  if sum == times then redis.call('ZADD', B .. 'p' .. period, start, text .. ' ' .. queue) end
 end
 `;
 
@@ -185,12 +197,7 @@ local function countTimes(lane, ran, waited)
   counts[wait] = (counts[wait] or 0) + 1
 end
 
--- A field that has just the added number was not there: the period may be new, and has to be found again by its start.
-local function addTo(period, start, text, queue, key, metric, times)
-  local sum = redis.call('HINCRBY', key, metric, times)
-  if sum == times then redis.call('ZADD', B .. 'p' .. period, start, text .. ' ' .. queue) end
-end
-
+${ADD_TO_PERIOD}
 local function writeLedger()
   local minute, hour = now - now % ${MINUTE_MS}, now - now % ${HOUR_MS}
   local minuteText, hourText = string.format('%.0f', minute), string.format('%.0f', hour)

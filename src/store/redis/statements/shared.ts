@@ -2,6 +2,7 @@
 import { SHARE, SLACK } from "../../../core/allowance.ts";
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from "../../../core/audit.ts";
 import { MAX_MUTES } from "../../../core/mute.ts";
+import { MAX_KEPT_SCHEMAS } from "../../../core/payload-schema.ts";
 import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, STOPPED } from "../../../core/worker-entry.ts";
 import { TIME } from "./parts.ts";
 import { plainScript, type Script } from "./script.ts";
@@ -101,6 +102,41 @@ export const PUT_SCHEMA: Script = plainScript(
   "putSchema",
   TIME,
   `redis.call('SET', KEYS[1], string.format('%.0f ', now + tonumber(ARGV[2])) .. ARGV[3], 'PX', ARGV[2])`,
+);
+
+/** Notes until when schemas are kept. In: now; time to live; digest … */
+export const NOTE_SCHEMAS: Script = plainScript(
+  "noteSchemas",
+  TIME,
+  `
+local till = string.format('%.0f', now + tonumber(ARGV[2]))
+for index = 3, #ARGV do redis.call('ZADD', KEYS[1], till, ARGV[index]) end
+`,
+);
+
+/** Forgets schemas that have expired, and those beyond the latest MAX_KEPT_SCHEMAS. In: now; limit. Out: digest and until of each of these. */
+export const SWEEP_SCHEMAS: Script = plainScript(
+  "sweepSchemas",
+  TIME,
+  `
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
+local beyond = math.min(redis.call('ZCARD', KEYS[1]) - ${MAX_KEPT_SCHEMAS}, tonumber(ARGV[2]))
+if beyond <= 0 then return {} end
+local found = redis.call('ZRANGE', KEYS[1], 0, beyond - 1, 'WITHSCORES')
+redis.call('ZREMRANGEBYRANK', KEYS[1], 0, beyond - 1)
+return found
+`,
+);
+
+/** Drops a schema, unless it was kept anew. In: now; until. Out: how many. */
+export const DROP_SCHEMA: Script = plainScript(
+  "dropSchema",
+  TIME,
+  `
+local kept = redis.call('GET', KEYS[1])
+if not kept or tonumber(string.match(kept, '^%d+')) > tonumber(ARGV[2]) then return 0 end
+return redis.call('DEL', KEYS[1])
+`,
 );
 
 /** Mutes an error group: "until at JSON", with an until of 0 if it does not expire. In: now; group; time to live or ""; JSON. */

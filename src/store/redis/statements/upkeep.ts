@@ -6,6 +6,7 @@ import { ENDED, HOLDER, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts"
 import { FACETS } from "./facets.ts";
 import { FORGET, OWN_KEY } from "./manage.ts";
 import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
+import { PACK } from "./counters.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
@@ -149,6 +150,7 @@ const MOST_MINUTES = 10_000;
 export const SWEEP: Script = script(
   "sweep",
   TIME,
+  PACK,
   ALWAYS,
   `
 local removed, limit = 0, tonumber(ARGV[4])
@@ -180,13 +182,13 @@ for _, member in ipairs(members) do
   since = tonumber(start)
   local minute, hour = B .. 'm:' .. start .. ':' .. queue, string.format('%.0f', since - since % ${HOUR_MS})
   local found = redis.call('HGETALL', minute)
-  for index = 1, #found, 2 do
-    if tonumber(found[index]) >= ${firstFieldOf("run")} then
-      redis.call('HINCRBY', B .. 'f:' .. hour .. ':' .. queue, found[index], found[index + 1])
-      redis.call('ZADD', B .. 'pf', hour, hour .. ' ' .. queue)
-      redis.call('HDEL', minute, found[index])
-      cells = cells + 1
+  local moved = pack(B .. 'f:' .. hour .. ':' .. queue, found)
+  if moved > 0 then
+    redis.call('ZADD', B .. 'pf', hour, hour .. ' ' .. queue)
+    for index = 1, #found, 2 do
+      if tonumber(found[index]) >= ${firstFieldOf("run")} then redis.call('HDEL', minute, found[index]) end
     end
+    cells = cells + moved
   end
 end
 redis.call('SET', B .. 'mu', string.format('%.0f', reached))

@@ -66,6 +66,25 @@ describe("a call", () => {
   });
 });
 
+test("connections that are made beside the application's pool end a silent try to connect, whatever its settings", async () => {
+  const given: pg.PoolConfig[] = [];
+  class Pool extends pg.Pool {
+    constructor(options: pg.PoolConfig) {
+      super(options);
+      given.push(options);
+    }
+  }
+  const clientOptions = { connectionString: server().url, connectionTimeoutMillis: 0, keepAlive: false };
+  const address = { ...parsePostgresUrl(server().url), clientOptions };
+  const driver = { Client: pg.Client, Pool } as unknown as Driver;
+  const connections = new Connections({ driver, address, clock: systemClock, deadlineMs: 1_000, poolSize: 1 });
+  onTestFinished(() => connections.close());
+  expect(given.map(({ connectionTimeoutMillis, keepAlive }) => [connectionTimeoutMillis, keepAlive])).toEqual([
+    [1_000, true],
+    [1_000, true],
+  ]);
+});
+
 describe("the goodbye of a connection outside of the pool", () => {
   test("is cut off when nothing is waited for any more", async () => {
     const connections = open(pg, 60_000);

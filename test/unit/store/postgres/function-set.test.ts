@@ -18,7 +18,7 @@ const OTHERS = functionSet(
 /** How many functions of each set a schema has. */
 async function setsIn(client: pg.Client, schema: string): Promise<Record<string, number>> {
   const { rows } = await client.query<{ digest: string; count: string }>(
-    "select right(proname, 8) as digest, count(*) from pg_proc where pronamespace = $1::regnamespace group by 1",
+    "select right(proname, 8) as digest, count(*) from pg_proc where pronamespace = $1::regnamespace and proname ~ '_[0-9a-f]{8}$' group by 1",
     [schema],
   );
   return Object.fromEntries(rows.map(({ digest, count }) => [digest, Number(count)]));

@@ -22,6 +22,7 @@ export function jobOf(wishes: Partial<NewJob> = {}): NewJob {
     maxRetries: 3,
     maxLost: 3,
     retryDelayMs: 1000,
+    backoff: "exponential",
     timeoutMs: 30_000,
     delayMs: 0,
     runAt: null,

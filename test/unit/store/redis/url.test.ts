@@ -4,6 +4,7 @@ import { parseRedisUrl } from "../../../../src/store/redis/url.ts";
 const PLAIN = {
   nodes: [{ host: "127.0.0.1", port: 6379 }],
   cluster: false,
+  sentinel: null,
   tls: false,
   username: undefined,
   password: undefined,
@@ -32,6 +33,21 @@ describe("a redis URL", () => {
         cluster: true,
       },
     ],
+    [
+      "rediss+sentinel://ann:secret@a,b:1/main/2?sentinelPassword=p%26w&prefix=x",
+      {
+        nodes: [
+          { host: "a", port: 26379 },
+          { host: "b", port: 1 },
+        ],
+        sentinel: { name: "main", username: undefined, password: "p&w" },
+        tls: true,
+        username: "ann",
+        password: "secret",
+        db: 2,
+        prefix: "x",
+      },
+    ],
     ["redis://a?cluster=true", { nodes: [{ host: "a", port: 6379 }], cluster: true }],
   ])("%s", (url, expected) => {
     expect(parseRedisUrl(url)).toEqual({ ...PLAIN, ...expected });
@@ -46,6 +62,10 @@ describe("a redis URL", () => {
     ["redis://a/1?cluster=true", "url"],
     ["redis://h?prefx=x", "url"],
     ["redis://h?cluster=yes", "cluster"],
+    ["redis+sentinel://h", "url"],
+    ["redis+sentinel://h/main/0/1", "url"],
+    ["redis+sentinel://h/main?cluster=true", "url"],
+    ["redis://h?sentinelPassword=x", "url"],
     ["redis://h?prefix=a/b", "prefix"],
     ["redis://h?prefix={x}", "prefix"],
     ["redis://h?prefix=", "prefix"],

@@ -57,6 +57,7 @@ describe("the file", () => {
     db.exec("alter table millrace_job drop column lost_count; alter table millrace_job drop column max_lost; drop table millrace_mark");
     db.exec("alter table millrace_job drop column manual_changes; drop table millrace_audit; drop table millrace_payload_schema");
     db.exec("drop table millrace_facet; alter table millrace_queue drop column facets; drop table millrace_mute");
+    db.exec("alter table millrace_queue drop column job_defaults; drop table millrace_hour_times");
     db.exec("update millrace_meta set value = 3 where name = 'schema'");
     db.close();
     const store = await openSqliteStore(`sqlite:${path}`, options);
@@ -136,7 +137,7 @@ describe("a SQLite that cannot share a file safely", () => {
     expect(first.shareable).toBe(false);
     await expect(openSqliteStore(url, old)).rejects.toMatchObject({
       code: "unsupported_store",
-      message: expect.stringContaining("Install the newest release of Node") as string,
+      message: expect.stringContaining("Install Node 22.22.3, 24.15, 25.9 or 26") as string,
     });
     await first.configure("q", { capacity: 1 });
     const own = new DatabaseSync(":memory:");

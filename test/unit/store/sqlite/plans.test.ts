@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { migrate } from "../../../../src/store/sqlite/migrations.ts";
+import * as listStatements from "../../../../src/store/sqlite/list-statements.ts";
 import * as statements from "../../../../src/store/sqlite/statements.ts";
 
 const db = new DatabaseSync(":memory:");
@@ -26,38 +27,46 @@ const INDEXES: [name: string, text: string, index: string][] = [
   ["expired leases", statements.EXPIRED_LEASES, "millrace_leased"],
   ["next expiry", statements.NEXT_EXPIRY, "millrace_leased"],
   ["ended jobs to prune", statements.ENDED_BEFORE, "millrace_ended"],
-  ["pending jobs in a list", statements.SEQS_OF_LANE, "millrace_ready"],
+  ["pending jobs in a list", listStatements.SEQS_OF_LANE, "millrace_ready"],
   ["lanes that hold a job", statements.READY_LANES, "millrace_ready"],
   ["the head of a lane", statements.HEAD_OF_LANE, "millrace_ready (lane=? AND rank>?)"],
   ["what is ranked before a job", statements.COUNT_RANKED_BEFORE, "millrace_ready (lane=? AND rank<?)"],
   ["what came before a job", statements.COUNT_CAME_BEFORE, "millrace_ready (lane=? AND rank=? AND rowid<?)"],
   [
     "a list down from the newest",
-    statements.walkJobs("lane in (select value from json_each(?)) and state in (2, 3)"),
+    listStatements.walkJobs("lane in (select value from json_each(?)) and state in (2, 3)"),
     "INTEGER PRIMARY KEY",
   ],
-  ["a count of the newest", statements.countJobs("state in (4) and lane in (select value from json_each(?))"), "INTEGER PRIMARY KEY"],
+  ["a count of the newest", listStatements.countJobs("state in (4) and lane in (select value from json_each(?))"), "INTEGER PRIMARY KEY"],
   [
     "the n-th job of some states",
-    statements.candidatesBelow("state in (2) and queue not in (select value from json_each(?))"),
+    listStatements.candidatesBelow("state in (2) and queue not in (select value from json_each(?))"),
     "PRIMARY KEY",
   ],
-  ["a count of picked jobs", statements.countPicked("state in (2)"), "INTEGER PRIMARY KEY"],
-  ["a look at picked jobs", statements.lookAtPicked("state in (2)"), "INTEGER PRIMARY KEY"],
-  ["pending jobs in line", statements.nextInLane(64), "COVERING INDEX millrace_ready (lane=? AND rank>?)"],
-  ["jobs that are due soonest", statements.nextDue(64), "millrace_due (run_at>?)"],
-  ["jobs that ended last", statements.nextEnded(64), "COVERING INDEX millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
+  ["a count of picked jobs", listStatements.countPicked("state in (2)"), "INTEGER PRIMARY KEY"],
+  ["a look at picked jobs", listStatements.lookAtPicked("state in (2)"), "INTEGER PRIMARY KEY"],
+  ["pending jobs in line", listStatements.nextInLane(64), "COVERING INDEX millrace_ready (lane=? AND rank>?)"],
+  ["jobs that are due soonest", listStatements.nextDue(64), "millrace_due (run_at>?)"],
+  [
+    "jobs that ended last",
+    listStatements.nextEnded(64),
+    "COVERING INDEX millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)",
+  ],
   ["where a job stands", statements.POSITION_OF_JOB, "sqlite_autoindex_millrace_job_1"],
-  ["a search down from the newest", statements.searchJobs("state in (2)"), "INTEGER PRIMARY KEY"],
+  ["a search down from the newest", listStatements.searchJobs("state in (2)"), "INTEGER PRIMARY KEY"],
   ["counters of a period", statements.READ_COUNTS, "(step=? AND at>? AND at<?)"],
-  ["waiting jobs in a list", statements.SEQS_DUE, "millrace_due"],
-  ["running jobs in a list", statements.SEQS_RUNNING, "millrace_leased"],
-  ["ended jobs in a list", statements.SEQS_ENDED, "millrace_ended"],
-  ["jobs that ended in a time", statements.SEQS_ENDED_WITHIN, "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
-  ["a count of these", statements.COUNT_ENDED_WITHIN, "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
-  ["their errors", statements.countErrors("true"), "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
-  ["their facets", statements.countFacetValues("true"), "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
-  ["jobs with a facet", statements.SEQS_OF_FACET, "millrace_facet USING PRIMARY KEY (queue=? AND field=? AND value=? AND seq>? AND seq<?)"],
+  ["waiting jobs in a list", listStatements.SEQS_DUE, "millrace_due"],
+  ["running jobs in a list", listStatements.SEQS_RUNNING, "millrace_leased"],
+  ["ended jobs in a list", listStatements.SEQS_ENDED, "millrace_ended"],
+  ["jobs that ended in a time", listStatements.SEQS_ENDED_WITHIN, "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
+  ["a count of these", listStatements.COUNT_ENDED_WITHIN, "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
+  ["their errors", listStatements.countErrors("true"), "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
+  ["their facets", listStatements.countFacetValues("true"), "millrace_ended (queue=? AND state=? AND ended_at>? AND ended_at<?)"],
+  [
+    "jobs with a facet",
+    listStatements.SEQS_OF_FACET,
+    "millrace_facet USING PRIMARY KEY (queue=? AND field=? AND value=? AND seq>? AND seq<?)",
+  ],
   ["expired keys", statements.DROP_EXPIRED_KEYS, "millrace_key_expiry"],
   ["due schedules", statements.DUE_SCHEDULES, "millrace_schedule_due"],
   ["next schedule", statements.NEXT_SCHEDULE, "millrace_schedule_due"],
@@ -79,7 +88,7 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(planOf(statements.readyJobs(8, 128))).toContain("MERGE (UNION ALL)");
   });
 
-  test.each([statements.nextInLane(64), statements.nextDue(64), statements.nextEnded(64), statements.SEQS_OF_FACET])(
+  test.each([listStatements.nextInLane(64), listStatements.nextDue(64), listStatements.nextEnded(64), listStatements.SEQS_OF_FACET])(
     "%s reads in order and sorts nothing",
     (text) => {
       expect(planOf(text)).not.toContain("TEMP B-TREE");

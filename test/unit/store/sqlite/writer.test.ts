@@ -16,7 +16,7 @@ const newJob = (payload: unknown = null): ReturnType<typeof createJob> =>
 async function open(deadlineMs = 10_000): Promise<{ store: Store; db: DatabaseSync; other: DatabaseSync }> {
   const path = temporaryFile();
   const { db, release } = await openDatabase({ path, synchronous: "full", sqliteVersion: "3.53.0" });
-  const store = storeOver(db, { path, clock: systemClock, deadlineMs, fullSync: true, shareable: true, release });
+  const store = storeOver({ db, isGiven: false, path, clock: systemClock, deadlineMs, fullSync: true, shareable: true, release });
   const other = new DatabaseSync(path);
   onTestFinished(async () => {
     other.close();
@@ -74,7 +74,7 @@ describe("the disk", () => {
 test("a call that follows an answer while the store closes is refused, and nothing is thrown into the void", async () => {
   const path = temporaryFile();
   const { db, release } = await openDatabase({ path, synchronous: "full", sqliteVersion: "3.53.0" });
-  const store = storeOver(db, { path, clock: systemClock, deadlineMs: 1000, fullSync: true, shareable: true, release });
+  const store = storeOver({ db, isGiven: false, path, clock: systemClock, deadlineMs: 1000, fullSync: true, shareable: true, release });
   const second = store.configure("q", {}).then(() => store.configure("q", {}));
   await store.close();
   await expect(second).rejects.toMatchObject({ code: "closed" });

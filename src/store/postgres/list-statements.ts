@@ -1,0 +1,251 @@
+/**
+ * The SQL texts of lists, searches, counts and groups of jobs. The comment above each has its inputs, in order, and what an answer means.
+ */
+import { TREND_HOURS } from "../../core/error-tally.ts";
+import { INTERNAL_MARK } from "../../core/internal.ts";
+import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
+import { HOUR_MS } from "../../core/time-units.ts";
+import { ENDED_STATES, STATE } from "../numbers.ts";
+import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
+import { isTallyOf, nowOf } from "./functions/snippets.ts";
+import { PLACES } from "./tables.ts";
+import { SUMMARY_COLUMNS } from "./codec.ts";
+
+export type ListStatements = ReturnType<typeof lists>;
+
+/** The statements on the tables of one schema. */
+export function listStatementsFor(s: string): ListStatements {
+  return lists(s);
+}
+
+/**
+ * In: cursor's created_at and seq (null: from the top), from, to. Where a list begins and ends. Walks check the end only after their limit:
+ * without statistics the server assumes that a range with two ends is small, and would sort all of it.
+ */
+const BEGINS = `($1::bigint is null or (j.created_at, j.seq) < ($1, $2::bigint)) and ($4::bigint is null or j.created_at < $4)`;
+const ENDS = `($3::bigint is null or j.created_at >= $3)`;
+const NEWEST = "j.created_at desc, j.seq desc";
+const internalQueues = (s: string): string => `array(select id from ${s}.queue where strpos(name, '${INTERNAL_MARK}') > 0)`;
+const internalLanes = (s: string): string => `(select id from ${s}.lane where queue = any(${internalQueues(s)})) internal_lane`;
+/** Not by comparing names: the server assumes that few rows match that, and would read and sort all jobs instead of walking down. */
+const isUsers = (s: string): string => `q.id <> all(${internalQueues(s)})`;
+const ERROR_GROUP = `substr(s.error, ${GROUP_AT}, ${GROUP_LENGTH})`;
+/** In: the wanted facets as JSON (null: any). */
+const hasFacets = (wanted: string): string => `(${wanted}::text is null or j.facets::jsonb @> ${wanted}::text::jsonb)`;
+const ofBody = (
+  s: string,
+): string => `($12::boolean or ${isUsers(s)}) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
+  and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags)) and ${hasFacets("$17")}`;
+/**
+ * In, after where a list begins and ends: states, type, queue, lowest and highest priority, tag, error group, whether to include internal
+ * jobs, ended from, ended before; and as $17 the facets.
+ */
+const filter = (s: string): string =>
+  `($5::smallint[] is null or s.state = any($5)) and ${ofBody(s)} and ($11::text is null or ${ERROR_GROUP} = $11)
+    and ($13::bigint is null or s.ended_at >= $13) and ($14::bigint is null or s.ended_at < $14)`;
+
+/** The collation "C" lower-cases A to Z and nothing else. */
+const lowered = (text: string): string => `lower((${text}) collate "C")`;
+/** In: text. The searched part of a payload is measured in bytes, so a longer one is cut as bytes. */
+const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $18::text) > 0
+  else position(convert_to($18::text, 'UTF8') in
+    substring(convert_to(${lowered(`left(j.payload, ${SEARCHED_PAYLOAD_BYTES})`)}, 'UTF8') from 1 for ${SEARCHED_PAYLOAD_BYTES})) > 0 end)`;
+/** In: text, the same inside a JSON text. Fields other than the payload that may have it; the reader of the row checks again. */
+const IN_SUMMARY = `(select strpos(t.text, $18::text) > 0 or strpos(t.text, $19::text) > 0 from (select ${lowered(
+  "concat_ws(E'\\n', j.id, l.type, j.key, array_to_string(j.tags, E'\\n'), s.error)",
+)} as text) t)`;
+
+const lists = (s: string) => ({
+  ...listStatements(s, "false", "true"),
+  search: listStatements(s, IN_PAYLOAD, `(${IN_SUMMARY} or ${IN_PAYLOAD})`),
+  /** Jobs that may have it, but not in the payload. */
+  searchBeside: listStatements(s, "false", `(${IN_SUMMARY} and not ${IN_PAYLOAD})`),
+  count: countStatements(s, "true"),
+  countInPayload: countStatements(s, IN_PAYLOAD),
+  /** In: as count. For filters without state, error and end, which it does not read. Out: how many. */
+  countBodies: { walk: countBodies(s, newestBodies(s)), walkFacet: countBodies(s, bodiesOfFacet(s)) },
+  /**
+   * In: where the list begins and ends, how many jobs, whether to include internal ones, states (null: all). Out: the position of the last
+   * of that many jobs, if there are so many, and how many of them are candidates: all, without a look at each, if none can be another.
+   */
+  lastCandidate: `select j.created_at, j.seq, case
+      when $7::smallint[] is null and ($6::boolean or not exists (select from ${internalLanes(s)})) then $5
+      when $7::smallint[] is null then (select count(*) from (${newest(s, "j.lane")}) c where ${isUsersLane(s)})
+      else (select count(*) from (${newest(s, "j.id, j.lane")}) c ${eachState(s, "c", "$7")}
+        where s.state = any($7) and ($6::boolean or ${isUsersLane(s)})) end
+    from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  /** In: where the list begins and ends, how many jobs, queue, facets. Out: as lastCandidate; all are candidates. */
+  lastOfFacet: `select j.created_at, j.seq, $5 from (${newestOfFacet(s, "$6", "$7")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  /** In: as lastEnded, now. Out: error group, type, hours since the end, count, first and last end, the ids of the first and of the last. */
+  countErrors: `select ${ERROR_GROUP}, l.type, least(${TREND_HOURS}, greatest(0, ((select ${nowOf("$15::bigint")}) - s.ended_at) / ${HOUR_MS})), count(*),
+      min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at))[1], (array_agg(s.id order by s.ended_at desc))[1]
+    ${lastEnded(s)} and s.error is not null group by 1, 2, 3`,
+  /** In: as lastEnded, field. Out: its value (null: none), count. */
+  countFacetValues: `select j.facets::json ->> $15::text, count(*) ${lastEnded(s)} group by 1`,
+  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs there are, and in how many queues. */
+  countEnded: `select coalesce(sum(amount), 0)::bigint, count(*) from (
+      select queue, sum(amount) as amount from (
+        select queue, metric, amount from ${s}.tally
+        union all select queue, metric, amount from ${s}.cell
+      ) cells where metric = any($1::smallint[])
+        and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
+        and ($3::boolean or queue <> all(${internalQueues(s)})) group by queue
+    ) queues where amount > 0`,
+  /**
+   * In: states, queue (null: all), whether to include internal queues, ended from, ended before (each null: any), most. Out: how many jobs
+   * there are, counted up to `most`.
+   */
+  countEndedWithin: `select count(*) from (
+      select from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
+      cross join lateral (select from ${s}.ended e where e.queue = q.id and e.state = wanted.state
+        and ($4::bigint is null or e.ended_at >= $4) and ($5::bigint is null or e.ended_at < $5)) e
+      where ($2::text is null or q.name = $2) and ($3::boolean or ${isUsers(s)}) limit $6::bigint
+    ) counted`,
+  /** In: queue (null: any), whether to include internal ones. Out: how many queues there are. */
+  countQueues: `select count(*) from ${s}.queue q where ($1::text is null or q.name = $1) and ($2::boolean or ${isUsers(s)})`,
+  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs; those not ended, in all queues. */
+  countStates: `select coalesce(sum(amount), 0)::bigint from (
+      select queue, metric, amount from ${s}.tally
+      union all select queue, metric, amount from ${s}.cell
+    ) cells where metric = any($1::smallint[])
+      and (not ${isTallyOf("metric", ENDED_STATES)} or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
+        and ($3::boolean or queue <> all(${internalQueues(s)}))))`,
+});
+
+/**
+ * In: states, how many of the last ended jobs to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
+ * tag (each null: any), whether to include internal jobs, ended from, ended before, facets, error group (each null: any).
+ */
+const lastEnded = (s: string): string => `from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
+    cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state
+      and ($11::bigint is null or e.ended_at >= $11) and ($12::bigint is null or e.ended_at < $12) order by e.ended_at desc limit $2::bigint) s
+    join ${s}.lane l on l.id = s.lane ${eachOf(s, "job", "j", "s")}
+    where ($10::boolean or ${isUsers(s)}) and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
+      and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
+      and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
+      and ${hasFacets("$13")} and ($14::text is null or ${ERROR_GROUP} = $14)`;
+
+/** `found`: whether the payload has the search text. `meant`: whether the job may have it at all. */
+const listStatements = (s: string, found: string, meant: string) => ({
+  /**
+   * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, facets, and for a search its text, plain and in
+   * JSON. Out: seq, found, then a summary. Walks down from the newest job and leaves out what does not match.
+   */
+  walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, newestBodies(s), meant)} order by ${NEWEST} limit $16`,
+  /** In: as walk, with a queue and facets. Walks down the index of the first facet. Cost: the candidates asked for, of that index alone. */
+  walkFacet: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, bodiesOfFacet(s), meant)} order by f.created_at desc, f.seq desc limit $16`,
+  /** In: as walk. Picks the jobs of the wanted states from the tables of these states; right if they are few. */
+  pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $16`,
+  /**
+   * In: as walk, but where the list begins is a place in the index of the state: what it is sorted by, and seq. Out, no row at the end of
+   * the index, else: how many candidates it looked at, how many of these are in a wanted status, queue and type, whether there are no more,
+   * the place of the last; and of each match (at least one row, with nulls if there is none) its place, found, then a summary.
+   * Cost: the candidates asked for, in each queue and state. For pending jobs, which are in as many lanes as there are types and priorities,
+   * a few times the candidates asked for: see `readyPlaces`.
+   */
+  ended: inOrder(s, found, meant, endedPlaces(s), "desc"),
+  pending: inOrder(s, found, meant, "select * from whole", "asc", `${readyPlaces(s)},`, "not exists (select from edge) and"),
+  due: inOrder(s, found, meant, duePlaces(s), "asc"),
+});
+
+const inOrder = (s: string, found: string, meant: string, places: string, way: "asc" | "desc", before = "", isOver = ""): string =>
+  `with ${before} c as materialized (${places} order by at ${way}, seq ${way} limit $15)
+    , n as (select count(*) over (), count(*) filter (where wanted) over (), ${isOver} count(*) over () < $15, at, seq from c
+      order by at ${way === "asc" ? "desc" : "asc"}, seq ${way === "asc" ? "desc" : "asc"} limit 1)
+    select * from n left join lateral (
+      select s.at, s.seq, ${found}, ${SUMMARY_COLUMNS} from c s ${eachOf(s, "job", "j", "s")}
+        join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+      where s.wanted and ${ENDS} and ($4::bigint is null or j.created_at < $4) and ${filter(s)} and ${meant}
+      order by s.at ${way}, s.seq ${way} limit $16
+    ) m on true`;
+
+/** The lanes of the wanted queue and type. */
+const wantedLanes = (s: string): string => `${s}.lane l join ${s}.queue q on q.id = l.queue
+  where ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)})`;
+
+const endedPlaces = (s: string): string => `select x.*, x.ended_at as at, true as wanted
+    from (select q.id, wanted.state from ${s}.queue q cross join unnest($5::smallint[]) wanted(state)
+      where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)})) p
+    cross join lateral (select * from ${s}.ended e where e.queue = p.id and e.state = p.state
+      and ($1::bigint is null or (e.ended_at <= $1 and (e.ended_at < $1 or e.seq < $2::bigint)))
+      and ($13::bigint is null or e.ended_at >= $13) and ($14::bigint is null or e.ended_at < $14)
+      order by e.ended_at desc, e.seq desc limit $15) x`;
+
+/** About how many rows a stretch of pending jobs reads at most, from all lanes together. */
+const MOST_OF_LANES = 100_000;
+/** How many it reads of a lane at least, if there are not too many lanes: all of the first jobs may be in one. */
+const LEAST_OF_LANE = 64;
+
+/**
+ * The first places of each lane. `edge` is the first place at which a lane was not read to its end: what comes after it is not known, and
+ * `whole` is what comes before. So a stretch need not read as many from every lane as it looks at.
+ */
+const readyPlaces = (s: string): string => `lanes as materialized (select l.id, l.priority * q.head_start as ahead from ${wantedLanes(s)}),
+    most as materialized (select greatest(2 * $15 / n + 1, least($15, ${LEAST_OF_LANE}, ${MOST_OF_LANES} / n)) as rows
+      from (select greatest(1, count(*)) as n from lanes) counted),
+    heads as materialized (select x.* from lanes p
+      cross join lateral (select r.*, r.run_at - p.ahead as at, true as wanted, row_number() over (order by r.run_at, r.seq) as nth
+        from ${s}.ready r where r.lane = p.id and ($1::bigint is null or (r.run_at, r.seq) > ($1 + p.ahead, $2::bigint))
+        order by r.run_at, r.seq limit (select rows from most)) x),
+    edge as materialized (select at, seq from heads where nth = (select rows from most) order by at, seq limit 1),
+    whole as (select * from heads where not exists (select from edge) or (at, seq) <= (select at, seq from edge))`;
+
+/** One index for both statuses, all queues and all types. */
+const duePlaces = (s: string): string => `select x.* from (
+      select d.*, d.run_at as at, d.state = any($5) and d.lane = any(array(select l.id from ${wantedLanes(s)})) as wanted from ${s}.due d
+      where ($1::bigint is null or (d.run_at, d.seq) > ($1, $2::bigint)) order by d.run_at, d.seq limit $15) x`;
+
+/** The same, counted. In: as above, the text only plain. */
+const countStatements = (s: string, meant: string) => ({
+  walk: `select count(*) ${walked(s, newestBodies(s), meant)} and $16::bigint > 0`,
+  walkFacet: `select count(*) ${walked(s, bodiesOfFacet(s), meant)} and $16::bigint > 0`,
+  /** Out also: how many candidates there were. */
+  pick: `${standing(s)} select count(*), (select count(*) from s) ${picked(s, meant)} and $16::bigint > 0`,
+});
+
+const countBodies = (s: string, bodies: string): string => `select count(*) from ${bodies}
+    join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+    where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
+      and $16::bigint > 0`;
+
+const walked = (s: string, bodies: string, meant: string): string => `from ${bodies} ${eachState(s, "j", "$5")}
+    join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue where ${ENDS} and ${filter(s)} and ${meant}`;
+
+const newestBodies = (s: string): string => `(select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j`;
+
+const bodiesOfFacet = (s: string): string => `(${newestOfFacet(s, "$7", "$17")} limit $15) f
+    cross join lateral (select * from ${s}.job x where x.created_at = f.created_at and x.seq = f.seq offset 0) j`;
+
+/** The places of jobs with the first of these facets (JSON), in the order of lists. */
+const newestOfFacet = (s: string, queue: string, facets: string): string => `select j.created_at, j.seq from ${s}.facet j
+    where j.queue = (select id from ${s}.queue where name = ${queue}::text)
+      and (j.field, j.value) = (select key, value from json_each_text(${facets}::text::json) limit 1) and ${BEGINS} order by ${NEWEST}`;
+
+/** The row with the same id, looked up one by one: otherwise the server may read a whole table because it expects many. */
+const eachOf = (s: string, table: string, name: string, other: string): string =>
+  `cross join lateral (select * from ${s}.${table} x where x.id = ${other}.id offset 0) ${name}`;
+
+/** The same for the tables of these states (null: all). The server knows them when it plans, so it looks in no other table. */
+const eachState = (s: string, other: string, states: string): string =>
+  `cross join lateral (${Object.entries(PLACES)
+    .map(([table, held]) => {
+      const isWanted = `(${states}::smallint[] is null or ${states}::smallint[] && '{${held.join()}}'::smallint[])`;
+      return `select * from ${s}.${table} x where x.id = ${other}.id and ${isWanted}`;
+    })
+    .join(" union all ")} offset 0) s`;
+
+const newest = (s: string, columns: string): string =>
+  `select ${columns} from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint`;
+const isUsersLane = (s: string): string => `c.lane <> all(array(select id from ${internalLanes(s)}))`;
+
+const standing = (s: string): string => `with s as materialized (
+      select * from ${s}.ready where ${STATE.pending} = any($5::smallint[]) and lane = any(array(select l.id from ${wantedLanes(s)})) union all select * from ${s}.due where $5::smallint[] && '{${STATE.scheduled},${STATE.retrying}}'::smallint[] and state = any($5)
+      union all select * from ${s}.running where ${STATE.running} = any($5) union all select * from ${s}.blocked where ${STATE.blocked} = any($5)
+      union all select * from ${s}.ended where queue = any(array(
+        select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)}))) and state = any($5)
+        and ($13::bigint is null or ended_at >= $13) and ($14::bigint is null or ended_at < $14)
+      limit $15
+    )`;
+
+const picked = (s: string, meant: string): string => `from s ${eachOf(s, "job", "j", "s")} join ${s}.lane l on l.id = j.lane
+    join ${s}.queue q on q.id = l.queue where ${BEGINS} and ${ENDS} and ${filter(s)} and ${meant}`;

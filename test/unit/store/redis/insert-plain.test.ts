@@ -1,0 +1,88 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { encodeJobs } from "../../../../src/store/redis/insert.ts";
+import { INSERT } from "../../../../src/store/redis/statements/insert.ts";
+import { INSERT_PLAIN } from "../../../../src/store/redis/statements/insert-plain.ts";
+import { type RedisServer, startRedis } from "../../../servers/redis.ts";
+import { jobOf, openAt } from "./open.ts";
+
+let server: RedisServer;
+let redis: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url, { protocol: 2 });
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const NOW = "1800000000000";
+const evaluate = (text: string, prefix: string, ...args: readonly string[]): Promise<unknown> =>
+  redis.eval(text, 2, `${prefix}:{0}:v`, `${prefix}:{0}:none`, NOW, ...args);
+
+/** All keys under a prefix, with what they hold. */
+async function contentsOf(prefix: string): Promise<Record<string, unknown>> {
+  const read = {
+    hash: async (key: string) => Object.fromEntries(Object.entries(await redis.hgetallBuffer(key)).map(([k, v]) => [k, v.toString("hex")])),
+    zset: async (key: string) =>
+      ((await redis.callBuffer("ZRANGE", key, "0", "-1", "WITHSCORES")) as Buffer[]).map((part) => part.toString("hex")),
+    set: async (key: string) => (await redis.smembers(key)).toSorted(),
+    list: (key: string) => redis.lrange(key, 0, -1),
+  };
+  const keys = (await redis.keys(`${prefix}:*`)).toSorted();
+  const entries = keys.map(async (key) => [key.slice(prefix.length), await read[(await redis.type(key)) as keyof typeof read](key)]);
+  return Object.fromEntries(await Promise.all(entries)) as Record<string, unknown>;
+}
+
+/** INSERT, with a given first sequence. */
+const insertWhole = (prefix: string, base: string, args: readonly string[]): Promise<unknown> =>
+  evaluate(INSERT.text, prefix, base, "1", "", ...args);
+
+test("the script for usual jobs stores exactly what the other one stores", async () => {
+  const kinds = [
+    { queue: "mail", type: "send", priority: 0 },
+    { queue: "mail", type: "send", priority: 10 },
+    { queue: "mail", type: "late", priority: -10 },
+    { queue: "reports", type: "send", priority: 5 },
+  ];
+  const first = encodeJobs(kinds.map((kind) => jobOf(kind)));
+  for (const prefix of ["plain", "whole"]) {
+    await insertWhole(prefix, "1000", first);
+    // Types behind this one are counted together.
+    await redis.hset(`${prefix}:{0}:q:mail`, "lastTyped", 1, "headStart", 60_000, "capacity", 10_000);
+  }
+  for (const length of [1, 3, 250, 200]) {
+    const args = encodeJobs(Array.from({ length }, (_, index) => jobOf({ ...kinds[index % kinds.length]!, payload: `{"n":${index}}` })));
+    expect(await evaluate(INSERT_PLAIN.text, "plain", ...args)).toBe(Number(NOW));
+    const last = Number(await redis.hget("plain:{0}:v", "seq"));
+    await insertWhole("whole", String(last - length + 1), args);
+  }
+  const plain = await contentsOf("plain");
+  expect(plain).toEqual(await contentsOf("whole"));
+  expect(Object.keys(plain)).toContain(":{0}:i:1");
+});
+
+test("it does nothing if the job is not a usual one", async () => {
+  const [known, other] = [jobOf(), jobOf({ type: "other" })];
+  const args = encodeJobs([known]);
+  expect(await evaluate(INSERT_PLAIN.text, "refused", ...args)).toBe("whole");
+  expect(await contentsOf("refused")).toEqual({});
+  await insertWhole("refused", "1000", args);
+  await redis.hset("refused:{0}:q:default", "capacity", 2);
+  const before = await contentsOf("refused");
+  for (const jobs of [[known], [other], [jobOf(), known], [jobOf(), jobOf()]]) {
+    expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodeJobs(jobs))).toBe("whole");
+  }
+  expect(await contentsOf("refused")).toEqual(before);
+  expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodeJobs([jobOf()]))).toBe(Number(NOW));
+});
+
+test("an id that is given twice in a list is one job", async () => {
+  const store = await openAt(server.url);
+  await store.insert([jobOf()]);
+  const twice = jobOf();
+  expect((await store.insert([twice, jobOf(), twice])).map(({ kind }) => kind)).toEqual(["created", "created", "created"]);
+  expect((await store.queues())[0]!.counts).toMatchObject([{ status: "pending", count: 3 }]);
+  await store.close();
+});
