@@ -1,10 +1,9 @@
 import type { ClaimRequest, LeasedJob, LeaseAnswer, Report } from "../client/client.ts";
-import { counted } from "../core/counted.ts";
-import { formatDuration } from "../core/duration.ts";
-import { messageOf, MillraceError } from "../core/errors.ts";
+import { MillraceError } from "../core/errors.ts";
 import type { Timer } from "../lib/clock.ts";
 import { Attempts, type AttemptsOptions } from "./attempts.ts";
 import { DelayedReports, MAX_EXCHANGE, retryPauseMs } from "./delayed-reports.ts";
+import { ExchangeWarnings } from "./exchange-warnings.ts";
 import { QueueTurns } from "./queue-turns.ts";
 import { Scale } from "./scale.ts";
 import type { WorkerCard } from "./worker-card.ts";
@@ -41,6 +40,7 @@ export class Exchanger {
   readonly #turns: QueueTurns;
   readonly #scale: Scale;
   readonly #delayed: DelayedReports;
+  readonly #warnings: ExchangeWarnings;
   readonly #queue: Report[] = [];
   /** There may be work that was not claimed yet. */
   #mayHaveWork = true;
@@ -54,8 +54,6 @@ export class Exchanger {
   #wasIdle = false;
   #failures = 0;
   #retry: Timer | null = null;
-  #warnedOverrun = false;
-  #warnedUnreported = false;
   /** Set while the worker stops: nothing is claimed. */
   #drain: { readonly onDrained: () => void; readonly onOnlyClaims: () => void } | null = null;
   #isClosed = false;
@@ -64,6 +62,7 @@ export class Exchanger {
     const { clock, random, settings } = options;
     this.#options = options;
     this.attempts = new Attempts(options, this);
+    this.#warnings = new ExchangeWarnings(options.onTrouble, settings.settleMs);
     this.#turns = new QueueTurns(settings.queues);
     this.#scale = new Scale(settings.minSlots, settings.maxSlots);
     this.#delayed = new DelayedReports({
@@ -72,7 +71,8 @@ export class Exchanger {
       leaseMs: settings.leaseMs,
       send: (reports) => this.#sendDelayed(reports),
       onAnswered: (reports) => this.#delayedAnswered(reports),
-      onStuck: (report, error) => this.#warnStuck(report, error),
+      // While the store is unreachable all reports fail, and that has already been told.
+      onStuck: (report, error) => this.#failures === 0 && this.#warnings.stuck(report, error),
       onGivenUp: (reports, error) => {
         this.#giveUp(reports, error);
         this.#goOn();
@@ -100,7 +100,7 @@ export class Exchanger {
     const now = this.#options.clock.monotonic();
     this.#scale.look(this.attempts.running.size, now);
     this.warnIfOverrun();
-    this.#warnIfTooManyUnreported();
+    this.#warnings.tooManyUnreported(this.#hasTooManyUnreported, this.unreported);
     if (now - this.#claimedAt >= pollMs / 2) this.wake();
     return this.#scale.lookAgainMs;
   }
@@ -216,11 +216,7 @@ export class Exchanger {
       if (reports.length > 0) this.#options.renewer.drop(reports);
       if (claim !== null) this.#take(jobs, claim);
     } catch (error) {
-      this.#warn(
-        "claim",
-        `${counted(jobs.length, "claimed job")} could not be started; these attempts will count as lost: ${messageOf(error)}`,
-        error,
-      );
+      this.#warnings.notStarted(jobs.length, error);
     }
   }
 
@@ -323,7 +319,7 @@ export class Exchanger {
   #failed(reports: Report[], error: unknown): void {
     if (this.#isClosed) return this.#giveUp(reports, error);
     if (isClosed(error)) return this.#clientClosed(reports);
-    if (this.#failures++ === 0) this.#warn("store", `a worker cannot reach the store and keeps trying: ${messageOf(error)}`, error);
+    if (this.#failures++ === 0) this.#warnings.unreachable(error);
     this.#delayed.failed(reports, error);
     this.#retry?.cancel();
     this.#retry = this.#options.clock.setTimer(
@@ -343,25 +339,8 @@ export class Exchanger {
 
   #giveUp(reports: Report[], error: unknown): void {
     if (reports.length === 0) return;
-    const ids = reports.slice(0, 3).map((report) => report.id);
-    const message = `the outcome of ${counted(reports.length, "job")} (${ids.join(", ")}) could not be reported; ${reports.length === 1 ? "the attempt" : "these attempts"} will count as lost`;
-    this.#warn("report", message, error);
+    this.#warnings.givenUp(reports, error);
     this.#options.renewer.drop(reports);
-  }
-
-  #warn(kind: "store" | "report" | "claim", message: string, error: unknown): void {
-    this.#options.onTrouble({ kind, message, error });
-  }
-
-  /** While the store is unreachable all reports fail, and that has already been reported. */
-  #warnStuck({ id }: Report, error: unknown): void {
-    if (this.#failures > 0) return;
-    const question = "Is a transaction that called ctx.complete still open?";
-    this.#warn(
-      "report",
-      `the outcome of job ${id} could not be reported yet and will be tried again. ${question} ${messageOf(error)}`,
-      error,
-    );
   }
 
   /** As many handlers ignore their abort as there are slots: more jobs would only add to them. */
@@ -369,27 +348,9 @@ export class Exchanger {
     return this.attempts.abandoned >= this.slots;
   }
 
-  /** Reports once that abandoned handlers stop the claims. Call this when their number or that of slots changed. */
+  /** Call this when the number of abandoned handlers or that of slots changed. */
   warnIfOverrun(): void {
-    const wasWarned = this.#warnedOverrun;
-    this.#warnedOverrun = this.#isOverrun;
-    if (wasWarned || !this.#isOverrun) return;
-    const settle = formatDuration(this.#options.settings.settleMs);
-    const message =
-      `a worker stopped claiming: ${counted(this.attempts.abandoned, "handler still runs", "handlers still run")} ${settle} after the abort. ` +
-      `Make handlers end when ctx.signal aborts, or restart this process`;
-    this.#options.onTrouble({ kind: "abandoned", message });
-  }
-
-  /** Reports once that claims stopped, and once that they continue. */
-  #warnIfTooManyUnreported(): void {
-    const wasWarned = this.#warnedUnreported;
-    this.#warnedUnreported = this.#hasTooManyUnreported;
-    if (wasWarned === this.#warnedUnreported) return;
-    const message = wasWarned
-      ? `a worker claims jobs again: ${counted(this.unreported, "outcome is", "outcomes are")} left to report`
-      : `a worker stopped claiming: ${counted(this.unreported, "outcome")} could not be reported yet. Are transactions that called ctx.complete still open?`;
-    this.#options.onTrouble({ kind: "report", message });
+    this.#warnings.overrun(this.#isOverrun, this.attempts.abandoned);
   }
 
   // ── Stop ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
