@@ -359,7 +359,8 @@ interface Shared {
 
 /**
  * How processes hear of changes. A hint may be lost, late or doubled: it only says where to look. The process that made a change gets the
- * hint at once, others soon.
+ * hint at once, others soon. An insert may send `work` to its own process before it is committed: a claim that is made then is done after
+ * the insert, while reads may not see the job yet.
  */
 export interface Feed {
   /**

@@ -130,14 +130,16 @@ export class Exchanger {
     this.#checkDrained();
   }
 
-  /** Sends reports and a claim at the end of this tick. */
+  /** Sends reports and a claim at the end of this tick; of a worker that has nothing to report, sooner. */
   #flushSoon(): void {
     if (this.#isFlushing || this.#retry !== null || this.#isClosed || this.#underWay.exchanges >= this.#options.inFlight) return;
     this.#isFlushing = true;
-    setImmediate(() => {
+    const flush = (): void => {
       this.#isFlushing = false;
       this.#flush();
-    });
+    };
+    if (this.hasOutcomes) setImmediate(flush);
+    else queueMicrotask(flush);
   }
 
   #flush(): void {

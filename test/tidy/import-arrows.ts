@@ -29,6 +29,7 @@ const engineParts = [
   "bind-store",
   "calls-under-way",
   "cannot-reach",
+  "early-hints",
   "listeners",
   "lost-answer",
   "news-wanted",

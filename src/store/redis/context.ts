@@ -1,3 +1,4 @@
+import type { EarlyHints } from "../early-hints.ts";
 import type { EvictionWatch } from "./requirements.ts";
 import type { Keys } from "./keys.ts";
 import type { Session } from "./session.ts";
@@ -9,6 +10,7 @@ export interface Context {
   readonly session: Session;
   readonly keys: Keys;
   readonly feed: RedisFeed;
+  readonly earlyHints: EarlyHints;
   readonly eviction: EvictionWatch;
   readonly registry: QueueRegistry;
 }

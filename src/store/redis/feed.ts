@@ -85,14 +85,22 @@ export class RedisFeed implements Feed, MessageListener {
   }
 
   sendHint(hint: Hint): void {
+    this.tellHere(hint);
+    this.tellOthers(hint);
+  }
+
+  tellHere(hint: Hint): void {
     this.#watchers.tell(hint);
+  }
+
+  tellOthers(hint: Hint): void {
     if (hint.topic === "due" && !this.#earliestTold.isNews(hint.inMs, performance.now())) return;
     // Of hints about one subject the last replaces the others: a due time is sent only if it is earlier than the one before.
-    this.#tellOthers(hint.topic === "work" ? `work ${hint.queue}` : hint.topic, textOfHint(hint));
+    this.#send(hint.topic === "work" ? `work ${hint.queue}` : hint.topic, textOfHint(hint));
   }
 
   /** Sends the first at once, and what follows soon after as one: a busy process publishes no more often than others can use. */
-  #tellOthers(subject: string, text: string): void {
+  #send(subject: string, text: string): void {
     if (this.#told.has(subject)) {
       this.#told.set(subject, text);
       return;
@@ -115,7 +123,7 @@ export class RedisFeed implements Feed, MessageListener {
       this.#timers.delete(timer);
       const text = this.#told.get(subject) ?? null;
       this.#told.delete(subject);
-      if (text !== null) this.#tellOthers(subject, text);
+      if (text !== null) this.#send(subject, text);
     }, ms);
     timer.unref();
     this.#timers.add(timer);

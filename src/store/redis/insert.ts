@@ -74,10 +74,9 @@ async function insertSome(context: Context, jobs: readonly NewJob[], group: Grou
   const some = group.places.map((place) => jobs[place]!);
   const jobArgs = encodeJobs(some);
   if (base === "" && isPlain(some, jobArgs)) {
-    const now = await session.run(INSERT_PLAIN, keys.partition(group.partition), jobArgs);
-    if (typeof now === "number") {
+    const now = await insertPlain(context, group.partition, some, jobArgs);
+    if (now !== null) {
       for (const place of group.places) answers[place] = { kind: "created", status: "pending", createdAt: now, runAt: now };
-      for (const queue of new Set(some.map((job) => job.queue))) feed.sendHint({ topic: "work", queue });
       return base;
     }
   }
@@ -91,6 +90,35 @@ async function insertSome(context: Context, jobs: readonly NewJob[], group: Grou
   for (let index = 0; index < letters.length; index++) answers[group.places[index]!] = read(letters[index]!, some[index]!);
   feed.sendHints(hints);
   return textOf(start);
+}
+
+/**
+ * Tells the watchers of this process at once: a claim that they send now arrives after the insert, so that an idle worker has the job after one
+ * round trip and not two. If a call had to be made again, the claim may have come first, and they are told again.
+ */
+async function insertPlain(
+  { session, keys, feed, earlyHints }: Context,
+  partition: number,
+  jobs: readonly NewJob[],
+  args: readonly string[],
+): Promise<number | null> {
+  const { repeats } = session;
+  const inserted = session.run(INSERT_PLAIN, keys.partition(partition), args);
+  const early = earlyHints.of(jobs);
+  for (const hint of early) feed.tellHere(hint);
+  const now = await inserted;
+  if (typeof now !== "number") {
+    earlyHints.refused(jobs);
+    return null;
+  }
+  const isHeard = session.repeats === repeats;
+  for (const queue of new Set(jobs.map((job) => job.queue))) {
+    const hint = { topic: "work", queue } as const;
+    if (isHeard && early.some((told) => told.queue === queue)) feed.tellOthers(hint);
+    else feed.sendHint(hint);
+  }
+  earlyHints.taken(jobs);
+  return now;
 }
 
 /** INSERT_PLAIN reads and writes the figures of each kind, so with many kinds INSERT is faster. */

@@ -1,6 +1,7 @@
 import { REFUSED_AT_OPENING_MS } from "../../core/work-limits.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { bindStore, type Verbs } from "../bind-store.ts";
+import { EarlyHints } from "../early-hints.ts";
 import { sayIfNotReached } from "../cannot-reach.ts";
 import type { Store } from "../store.ts";
 import type { Context } from "./context.ts";
@@ -84,7 +85,7 @@ export async function openRedisStore(
   const keys = new Keys(parsed.prefix);
   const feed = new RedisFeed(session, keys, parsed.cluster);
   await feed.ready();
-  return storeOver({ session, keys, feed, eviction, registry: new QueueRegistry(session, keys) });
+  return storeOver({ session, keys, feed, earlyHints: new EarlyHints(), eviction, registry: new QueueRegistry(session, keys) });
 }
 
 /** The contract on Redis. Each verb is one or more scripts, one for each partition that it touches (see keys.ts). */

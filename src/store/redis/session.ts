@@ -32,6 +32,8 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #isTest: boolean;
   readonly #wake = new Set<() => void>();
+  /** How many calls had to be made again so far. While it does not rise, the server gets calls in the order in which they were made. */
+  repeats = 0;
   #hasAnswered = false;
   #isGivenUp = false;
 
@@ -80,6 +82,7 @@ export class Session {
       return await this.driver.command("evalsha", [script.sha, ...args]);
     } catch (error) {
       if (failureOf(error) !== "noscript") throw error;
+      this.repeats++;
       return this.driver.command("eval", [script.text, ...args]);
     }
   }
@@ -95,6 +98,7 @@ export class Session {
       } catch (error) {
         const failure = failureOf(error);
         forgetArguments(error);
+        this.repeats++;
         if (failure === "unknown") isRepeat = true;
         left = this.patienceMs() - (performance.now() - since);
         const isPassing = (failure === "unknown" || failure === "unsent") && failureOf(this.driver.lastError) !== "denied";

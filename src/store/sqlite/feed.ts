@@ -48,8 +48,8 @@ export class SqliteFeed implements Feed {
     return this.#watchers.join(listener);
   }
 
-  /** Called after a commit of this process. */
-  committed(hints: readonly Hint[]): void {
+  /** Tells of a commit of this process, or of one that is about to be. */
+  tell(hints: readonly Hint[]): void {
     for (const hint of hints) this.#watchers.tell(hint);
   }
 

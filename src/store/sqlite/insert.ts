@@ -6,8 +6,17 @@ import { encodeExtra, hexToId, ID_BYTES, idToBlob, laneOf, readJob, type Row } f
 import type { QueueRow } from "./catalog.ts";
 import { ADD_FACET, COUNT_WAITING, FIND_JOB, FIND_KEY, INSERT_JOB, PUT_KEY } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
+import type { Writer } from "./writer.ts";
 
 const ID = new Uint8Array(ID_BYTES);
+
+export async function insertJobs(writer: Writer, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
+  const { earlyHints } = writer;
+  const answers = await writer.run(true, (tx) => jobs.map((job) => insertJob(tx, job)), earlyHints.of(jobs));
+  if (answers.every(({ kind }) => kind === "created")) earlyHints.taken(jobs);
+  else earlyHints.refused(jobs);
+  return answers;
+}
 
 /** Inserts one job, or says why not. A refused job leaves nothing behind. */
 export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {

@@ -8,7 +8,7 @@ import { openDatabase, readGivenDatabase } from "./database.ts";
 import { claimJobs, extendLease, isDurable, settleJob, writeNote } from "./exchange.ts";
 import { SqliteFeed } from "./feed.ts";
 import { errorCounts, facetValues, groupErrors } from "./groups.ts";
-import { insertJob } from "./insert.ts";
+import { insertJobs } from "./insert.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
@@ -67,7 +67,7 @@ interface SqliteStoreOptions {
 /** The contract on one file. Each verb is a few statements in the transaction of its tick (see writer.ts). */
 export function storeOver(options: SqliteStoreOptions): Store {
   const { db, isGiven, shareable, release } = options;
-  const writer = new Writer(new Connection(db), { ...options, onCommit: (hints) => feed.committed(hints) });
+  const writer = new Writer(new Connection(db), { ...options, onHints: (hints) => feed.tell(hints) });
   const feed = new SqliteFeed(writer);
   const callers = new CallersTransactions({ ...options, given: isGiven ? db : null, onGiven: () => feed.lookAtAll() });
   return bindStore({
@@ -89,7 +89,7 @@ export function storeOver(options: SqliteStoreOptions): Store {
 }
 
 const VERBS: Verbs<Writer> = {
-  insert: durably((tx, jobs) => jobs.map((job) => insertJob(tx, job))),
+  insert: insertJobs,
   exchange: (writer, settlements, claims) =>
     writer.run(isDurable(settlements, claims), (tx) => ({
       settled: settlements.map((settlement) => settleJob(tx, settlement)),

@@ -1,6 +1,7 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { MOST_WAITING, tooManyWaiting } from "../calls-under-way.ts";
+import { EarlyHints } from "../early-hints.ts";
 import type { Hint } from "../store.ts";
 import { Catalog } from "./catalog.ts";
 import type { Connection } from "./connection.ts";
@@ -17,7 +18,7 @@ export interface WriterOptions {
   readonly deadlineMs: number;
   /** Whether commits wait for the disk. */
   readonly fullSync: boolean;
-  readonly onCommit: (hints: readonly Hint[]) => void;
+  readonly onHints: (hints: readonly Hint[]) => void;
   /** Called each time a group has to wait because another process writes. */
   readonly onLocked?: (() => void) | undefined;
 }
@@ -26,6 +27,8 @@ interface Work {
   readonly run: (tx: Transaction) => unknown;
   /** Whether the answer waits for the disk. */
   readonly durable: boolean;
+  /** Topics that need no hint after the commit. */
+  told: ReadonlySet<string>;
   /** When it fails if the file stays locked, by the monotonic clock. */
   readonly deadline: number;
   readonly resolve: (answer: never) => void;
@@ -45,6 +48,7 @@ export class Writer {
   readonly #catalog: Catalog;
   /** For reads outside of a transaction. */
   readonly view: View;
+  readonly earlyHints = new EarlyHints();
   readonly #granted = new GrantedLeases();
   readonly #counts = new Counts();
   #waiting: Work[] = [];
@@ -69,17 +73,23 @@ export class Writer {
     };
   }
 
-  /** Runs in the transaction of this tick; resolves after its commit. `run` may be called more than once. */
-  run<Answer>(durable: boolean, run: (tx: Transaction) => Answer): Promise<Answer> {
+  /**
+   * Runs in the transaction of this tick; resolves after its commit. `run` may be called more than once. `early` are hints of which watchers
+   * hear now instead of after the commit: a claim that follows is in the same transaction, and needs no second commit.
+   */
+  run<Answer>(durable: boolean, run: (tx: Transaction) => Answer, early: readonly Hint[] = []): Promise<Answer> {
     if (this.#isGivenUp) return Promise.reject(givenUp());
     if (this.#waiting.length >= MOST_WAITING) return Promise.reject(tooManyWaiting("the SQLite file"));
-    return new Promise((resolve, reject) => {
+    const answer = new Promise<Answer>((resolve, reject) => {
       const deadline = this.#options.clock.monotonic() + this.#options.deadlineMs;
-      this.#waiting.push({ run, durable, deadline, resolve, reject });
+      const told = early.length === 0 ? NOTHING : new Set(early.map(topicOf));
+      this.#waiting.push({ run, durable, told, deadline, resolve, reject });
       if (this.#scheduled) return;
       this.#scheduled = true;
       this.#flushSoon();
     });
+    if (early.length > 0) this.#options.onHints(early);
+    return answer;
   }
 
   /**
@@ -146,6 +156,8 @@ export class Writer {
       this.#runTogether(group);
       return [];
     } catch (error) {
+      // From here on, a claim that came after an insert may be done before it.
+      for (const work of group) work.told = NOTHING;
       if (error instanceof InUse) return this.#failExpired(group, error);
       this.#rollBack();
       if (isBusy(error)) {
@@ -163,7 +175,6 @@ export class Writer {
   }
 
   #runTogether(group: Work[]): void {
-    const { onCommit } = this.#options;
     const catalog = this.#catalog;
     const { db } = this.#on;
     if (db.isTransaction) throw new InUse();
@@ -189,7 +200,9 @@ export class Writer {
     db.exec("commit");
     this.#busyTries = 0;
     group.forEach((work, index) => work.resolve(answers[index] as never));
-    if (hints.size > 0) onCommit([...hints.values()]);
+    const told = (topic: string): boolean => group.some((work) => work.told.has(topic));
+    const untold = [...hints].flatMap(([topic, hint]) => (told(topic) ? [] : [hint]));
+    if (untold.length > 0) this.#options.onHints(untold);
   }
 
   /** Before a transaction: SQLite refuses the change inside one. */
@@ -217,6 +230,8 @@ export class Writer {
     });
   }
 }
+
+const NOTHING: ReadonlySet<string> = new Set();
 
 /** The application's transaction is open on the connection that it gave us. */
 class InUse extends Error {

@@ -4,7 +4,7 @@ import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
 import { startUpkeep } from "../../../../src/upkeep/upkeep.ts";
 import { admin, freshPrefix, type OwnRedisServer, startRedis } from "../../../servers/redis.ts";
 import { workIn } from "../work-in.ts";
-import { jobOf } from "./open.ts";
+import { claim, jobOf, openAt } from "./open.ts";
 
 let server: OwnRedisServer;
 beforeAll(async () => void (server = await startRedis()));
@@ -25,6 +25,34 @@ test("hints are heard again after the connection for them was cut, and everybody
   await teller.insert([jobOf({ queue: "mail" })]);
   await second;
   await Promise.all([hearer.close(), teller.close()]);
+});
+
+test("a worker that hears of an insert claims behind it in the same round trip, and hears again if the insert was repeated", async () => {
+  const store = await openAt(server.url);
+  // From here on the server knows the scripts.
+  await store.insert([jobOf()]);
+  await store.insert([jobOf()]);
+  await claim(store);
+  const claims: ReturnType<typeof claim>[] = [];
+  let isAnswered = false;
+  const end = store.watch(() => claims.push(claim(store)));
+  const job = jobOf();
+  const inserted = store.insert([job]).then(() => void (isAnswered = true));
+  // It was told before the insert was answered, so the claim is on its way.
+  await vi.waitFor(() => expect(claims).toHaveLength(1));
+  expect(isAnswered).toBe(false);
+  expect((await claims[0])!.map(({ id }) => id)).toContain(job.id);
+  await inserted;
+  expect(claims).toHaveLength(1);
+  end();
+
+  let hints = 0;
+  store.watch(() => hints++);
+  // A restarted server does not know the script: the insert is sent again, and a claim may have come before it.
+  await admin(server.port, (redis) => redis.call("SCRIPT", "FLUSH"));
+  await store.insert([jobOf()]);
+  expect(hints).toBe(2);
+  await store.close();
 });
 
 test("jobs that are due tomorrow make no other process look, and hardly a message", async () => {

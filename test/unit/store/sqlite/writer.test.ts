@@ -6,17 +6,17 @@ import { systemClock } from "../../../../src/lib/clock.ts";
 import { idMaker } from "../../../../src/lib/id.ts";
 import { BUSY_TIMEOUT_MS, openDatabase } from "../../../../src/store/sqlite/database.ts";
 import { storeOver } from "../../../../src/store/sqlite/sqlite-store.ts";
-import type { Store } from "../../../../src/store/store.ts";
+import type { Claim, Store } from "../../../../src/store/store.ts";
 import { temporaryFile } from "./temporary-file.ts";
 
 const newId = idMaker(() => Date.now());
 const newJob = (payload: unknown = null): ReturnType<typeof createJob> =>
   createJob(newId(partitionOf("default")), "t", payload, JOB_DEFAULTS);
 
-async function open(deadlineMs = 10_000): Promise<{ store: Store; db: DatabaseSync; other: DatabaseSync }> {
+async function open(deadlineMs = 10_000, onLocked?: () => void): Promise<{ store: Store; db: DatabaseSync; other: DatabaseSync }> {
   const path = temporaryFile();
   const { db, release } = await openDatabase({ path, synchronous: "full", sqliteVersion: "3.53.0" });
-  const store = storeOver({ db, isGiven: false, path, clock: systemClock, deadlineMs, fullSync: true, shareable: true, release });
+  const store = storeOver({ db, isGiven: false, path, clock: systemClock, deadlineMs, fullSync: true, shareable: true, release, onLocked });
   const other = new DatabaseSync(path);
   onTestFinished(async () => {
     other.close();
@@ -44,6 +44,41 @@ describe("group commit", () => {
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
     expect(other.prepare("select count(*) as jobs from millrace_job").get()).toEqual({ jobs: 2 });
     expect((await store.queues())[0]?.counts).toEqual([{ status: "pending", level: "default", count: 2 }]);
+  });
+});
+
+describe("a worker that hears of an insert", () => {
+  const claim: Claim = { workerId: "w", queues: ["default"], types: "*", limit: 9, leaseMs: 30_000, turn: 1, again: false, local: true };
+
+  test("claims in the transaction of the insert, and needs no second hint", async () => {
+    const { store, other } = await open();
+    await store.insert([newJob()]);
+    const before = commitsOf(other);
+    const claims: ReturnType<Store["exchange"]>[] = [];
+    store.watch(() => claims.push(store.exchange([], [claim])));
+    const job = newJob();
+    const [answer] = await store.insert([job]);
+    expect(answer).toMatchObject({ kind: "created", status: "pending" });
+    const [answered] = await Promise.all(claims);
+    expect(answered!.claimed[0]!.map(({ id }) => id)).toContain(job.id);
+    expect(claims).toHaveLength(1);
+    expect(commitsOf(other)).toBe(before + 1);
+  });
+
+  test("hears of it again if it had to wait for the file, or if the queue is new", async () => {
+    const locked = Promise.withResolvers<void>();
+    const { store, other } = await open(10_000, locked.resolve);
+    let hints = 0;
+    store.watch(() => hints++);
+    await store.insert([newJob()]);
+    expect(hints).toBe(1);
+    other.exec("begin immediate");
+    const inserted = store.insert([newJob()]);
+    await locked.promise;
+    expect(hints).toBe(2);
+    other.exec("rollback");
+    await inserted;
+    expect(hints).toBe(3);
   });
 });
 
