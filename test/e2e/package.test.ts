@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../servers/postgres.ts";
 import { codeBlocks } from "./code-blocks.ts";
@@ -195,6 +196,34 @@ describe("installed into an empty folder", PATIENCE, () => {
        connect("memory:").then(async (client) => { console.log((await client.enqueue("a")).status); await client.close(); });`,
     );
     expect(said).toBe("pending\n");
+  });
+
+  test("a bundled program runs, and its server says where the dashboard is missing and what to do", async () => {
+    writeFileSync(
+      join(project, "to-bundle.ts"),
+      `import { connect } from "millrace";
+       import { createServer } from "millrace/server";
+       await using client = await connect("memory:");
+       try {
+         createServer(client);
+       } catch (error) {
+         console.log((error as Error).message);
+       }
+       const server = createServer(client, { dashboard: false });
+       console.log((await server.fetch(new Request("http://localhost/health"))).status);
+       await server.close();`,
+    );
+    // In one file, as bundlers for servers make it.
+    await build({
+      root: project,
+      configFile: false,
+      logLevel: "error",
+      ssr: { noExternal: true },
+      build: { ssr: "to-bundle.ts", outDir: "bundled", target: "node24" },
+    });
+    const said = await runNode(["--disable-warning=ExperimentalWarning", "bundled/to-bundle.js"]);
+    expect(said).toContain('serverExternalPackages: ["millrace"]');
+    expect(said).toContain("\n200\n");
   });
 
   test.for([
