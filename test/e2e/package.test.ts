@@ -26,11 +26,12 @@ const installed = join(project, "node_modules", "millrace");
 const PATIENCE = { timeout: 300_000 };
 let tarball: string;
 let files: readonly string[];
+let saidByNpm: string;
 
 beforeAll(async () => {
   tarball = await packMillrace(folder);
   files = execFileSync("tar", ["tzf", tarball], { encoding: "utf8" }).trim().split("\n").sort();
-  await installMillrace(tarball, project);
+  saidByNpm = await installMillrace(tarball, project);
   // A project of NestJS has its packages; they are linked, as an installation takes long.
   for (const name of ["@nestjs", "reflect-metadata", "rxjs"])
     symlinkSync(join(root, "test/frameworks/node_modules", name), join(project, "node_modules", name));
@@ -91,6 +92,14 @@ describe("the tarball", PATIENCE, () => {
     );
     expect(named).not.toEqual([]);
     expect([...named, ...Object.values(bin)].filter((file) => !existsSync(join(installed, file)))).toEqual([]);
+  });
+
+  test("has no scripts, which need the sources, and its clone has kept them", () => {
+    const scriptsIn = (place: string): unknown =>
+      (JSON.parse(readFileSync(join(place, "package.json"), "utf8")) as { scripts?: unknown }).scripts;
+    expect(scriptsIn(installed)).toBeUndefined();
+    expect(scriptsIn(join(folder, "sources"))).toEqual(scriptsIn(root));
+    expect(saidByNpm).not.toContain("install-scripts");
   });
 
   test("has the dashboard's page with all that it loads", () => {
