@@ -1,8 +1,8 @@
 // What npm runs before it packs this package: for `npm pack`, and for `npm install` of a git address or a folder, where nothing may be
 // installed or built yet. The set-up installs on its own behalf, and needs no build for that.
 //
-// What is packed has no scripts: they need the sources, and npm warns whoever installs a package from a file or a git address that has `prepare`.
-// So the manifest is without them while npm packs (`--pack`), and as it was after that (`--packed`).
+// What is packed has no scripts: they need the sources, and npm warns whoever installs a package from a file that has `prepare`. So the manifest is
+// without them while npm packs (`--pack`), and as it was after that (`--packed`).
 //
 // This file runs on the machine's own Node (18 or later): plain JavaScript, built-ins only.
 
@@ -15,16 +15,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const manifest = path.join(root, "package.json");
 const keptManifest = path.join(root, ".package.json.kept");
 
-const isPacking = process.argv.includes("--pack");
-/** npm sets this while it prepares a clone of its own, which it packs and removes. */
-const isClonedByNpm = process.env._PACOTE_NO_PREPARE_ !== undefined;
-const isInSetUp = process.env.MILLRACE_SET_UP !== undefined;
-
-if (process.argv.includes("--packed")) restoreManifest();
-else {
-  restoreManifest();
-  if (!isInSetUp) build();
-  if (isPacking || (isClonedByNpm && !isInSetUp)) removeScripts();
+// First, so that it is also there again after a pack that was interrupted.
+restoreManifest();
+if (!process.argv.includes("--packed")) {
+  if (!process.env.MILLRACE_SET_UP) build();
+  if (process.argv.includes("--pack")) removeScripts();
 }
 
 function build() {
@@ -45,7 +40,6 @@ function removeScripts() {
   writeFileSync(manifest, JSON.stringify(rest, undefined, 2) + "\n");
 }
 
-/** Also after a pack that was interrupted. */
 function restoreManifest() {
   if (existsSync(keptManifest)) renameSync(keptManifest, manifest);
 }
