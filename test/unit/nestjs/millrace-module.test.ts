@@ -166,7 +166,7 @@ test("two modules have a store, a worker and handlers each", async () => {
   }
   const { id } = await mails.enqueue("mail:send", 8);
   expect(await mails.wait(id)).toMatchObject({ status: "completed" });
-  const typesOf = async (client: Client): Promise<unknown> => (await client.workers()).map(({ types }) => [...types].sort());
+  const typesOf = async (client: Client): Promise<unknown> => (await client.workers()).map(({ types }) => [types].flat().sort());
   expect([await typesOf(mails), await typesOf(invoices)]).toEqual([[["mail:send"]], [["invoice:many", "invoice:send"]]]);
 });
 
