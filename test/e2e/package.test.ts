@@ -218,8 +218,8 @@ describe("installed into an empty folder", PATIENCE, () => {
        } catch (error) {
          console.log((error as Error).message);
        }
-       const server = createServer(client, { dashboard: false });
-       console.log((await server.fetch(new Request("http://localhost/health"))).status);
+       const server = createServer(client, { dashboard: false, open: true });
+       console.log((await server.fetch(new Request("http://localhost/health", { headers: { host: "localhost" } }))).status);
        await server.close();`,
     );
     // In one file, as bundlers for servers make it.
