@@ -13,7 +13,11 @@ const exportOrders = defineJob({ type: "orders:export", input: z.object({ month:
 const kept = globalThis as typeof globalThis & { millrace?: Promise<Client> };
 
 function millrace(): Promise<Client> {
-  return (kept.millrace ??= connect(process.env["MILLRACE_URL"]));
+  // If the store cannot be reached now, the next request tries again.
+  return (kept.millrace ??= connect(process.env["MILLRACE_URL"]).catch((error: unknown) => {
+    delete kept.millrace;
+    throw error;
+  }));
 }
 
 export async function POST(request: Request): Promise<Response> {

@@ -16,6 +16,7 @@ const stampFile = inRoot("node_modules", ".millrace-set-up");
 const lockFile = inRoot(".set-up.lock");
 const ourNode = inRoot("node_modules", ".bin", "node");
 const ourNodeMajor = 24;
+const npmProgram = process.platform === "win32" ? "npm.cmd" : "npm";
 
 /** What must be installed, in order. */
 const needs = [
@@ -93,8 +94,32 @@ function installDependencies() {
 
 function install(folder, more) {
   // `--include=dev`: the checks need these packages even with NODE_ENV=production.
-  const done = npm(["ci", "--include=dev", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error", ...more], folder);
+  const args = ["ci", "--include=dev", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error", ...more];
+  const done = withAddresses(folder, () => npm(args, folder)) || npm(args, folder);
   return done ? undefined : `Run \`npm ci\` in ${folder} to see why; it needs a network or a filled npm cache.`;
+}
+
+/**
+ * The lock file has no addresses of packages, because each machine has its own registry. To find them out, npm would load the descriptions of all
+ * versions of every package: as many bytes as the packages themselves. Nearly all registries have the usual addresses, so they are tried first, in a
+ * file that npm prefers to the lock file.
+ */
+function withAddresses(folder, work) {
+  const { stdout: registry, status } = spawnSync(npmProgram, ["config", "get", "registry"], { cwd: folder, encoding: "utf8" });
+  if (status !== 0) return false;
+  const file = path.join(folder, "npm-shrinkwrap.json");
+  const lock = JSON.parse(readFileSync(path.join(folder, "package-lock.json"), "utf8"));
+  for (const [place, locked] of Object.entries(lock.packages)) {
+    if (place === "" || locked.resolved || locked.link) continue;
+    const name = locked.name ?? nameAt(place);
+    locked.resolved = new URL(`${name}/-/${path.posix.basename(name)}-${locked.version}.tgz`, registry.trim().replace(/\/?$/, "/")).href;
+  }
+  try {
+    writeFileSync(file, JSON.stringify(lock));
+    return work();
+  } finally {
+    rmSync(file, { force: true });
+  }
 }
 
 // Packages that only tests need, such as the frameworks that a server is mounted in: each folder of test/ with a package.json has its own. They are
@@ -139,7 +164,7 @@ function repairOurNode() {
 function missingPlatformPackages() {
   return Object.entries(lockedPackages(root))
     .filter(([place, wanted]) => wanted.optional && wanted.cpu && fitsThisMachine(wanted) && !existsSync(inRoot(place, "package.json")))
-    .map(([place, wanted]) => `${place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length)}@${wanted.version}`);
+    .map(([place, wanted]) => `${nameAt(place)}@${wanted.version}`);
 }
 
 function installPlatformPackages() {
@@ -199,9 +224,14 @@ function lockedPackages(folder) {
   return packages;
 }
 
+/** The name of the package at a place of a lock file, such as `node_modules/a/node_modules/@b/c`. */
+function nameAt(place) {
+  return place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
+}
+
 /** MILLRACE_SET_UP: no build after the installation, see prepare.js. */
 function npm(args, cwd) {
-  return run(process.platform === "win32" ? "npm.cmd" : "npm", args, cwd, { MILLRACE_SET_UP: "1" });
+  return run(npmProgram, args, cwd, { MILLRACE_SET_UP: "1" });
 }
 
 /** Uses the machine's own Node, because `npm ci` removes ours while it runs. */

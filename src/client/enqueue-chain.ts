@@ -8,6 +8,7 @@
  */
 import { ATTEMPT_OPTION_NAMES } from "../core/attempt-options.ts";
 import { checkPayload } from "../core/check-payload.ts";
+import { enqueueResultOf } from "../core/enqueue-result.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import { isDefinition } from "../core/job-definition.ts";
 import type { JobOptions } from "../core/job-options.ts";
@@ -56,7 +57,7 @@ export class EnqueueChain {
     const results = await this.#run([item], async ([only, ...more]) => {
       if (only === undefined || more.length > 0) throw invalid("jobs", "the one job of this call, for next", 1 + more.length);
       const { type, payload: given, ...rest } = call.inputOf(only);
-      return [await this.#enqueue(type, given, { ...rest, ...(tx === undefined ? {} : { tx }) }).then(resultOf, asRefused)];
+      return [await this.#enqueue(type, given, { ...rest, ...(tx === undefined ? {} : { tx }) }).then(enqueueResultOf, asRefused)];
     });
     const [result] = results;
     if (!result!.ok) throw result!.error;
@@ -76,7 +77,7 @@ export class EnqueueChain {
         options,
       );
     const results = (items.length === 0 ? [] : await this.#run(items, last)).values();
-    return read.map((item) => (item instanceof MillraceError ? { ok: false, error: item } : results.next().value!));
+    return read.map((item) => (item instanceof MillraceError ? enqueueResultOf<never>(item) : results.next().value!));
   }
 
   /** The item, or why it is refused. */
@@ -138,14 +139,10 @@ function isOptions(options: unknown): boolean {
   return options === undefined || options === null || (typeof options === "object" && !Array.isArray(options));
 }
 
-function resultOf(job: EnqueuedJob): EnqueueResult {
-  return { ok: true, job };
-}
-
 /** What is not ours to tell, such as an error of the caller's transaction, is thrown. */
 function asRefused(error: unknown): EnqueueResult {
   if (!(error instanceof MillraceError)) throw error;
-  return { ok: false, error };
+  return enqueueResultOf<never>(error);
 }
 
 function refuse(error: unknown): never {

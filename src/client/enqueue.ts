@@ -7,6 +7,7 @@
 import { type AttemptOption, readUnset } from "../core/attempt-options.ts";
 import { checkPayload } from "../core/check-payload.ts";
 import { asDeclared, type Declared, NOTHING_DECLARED } from "../core/declared.ts";
+import { enqueueResultOf } from "../core/enqueue-result.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
@@ -257,8 +258,8 @@ export class Enqueuer {
       if (answers instanceof MillraceError) failure = answers;
       slice.forEach((index, at) => {
         const answer = answers instanceof MillraceError ? answers : answers[at]!;
-        if (answer instanceof Promise) late.push(answer.catch(asMillraceError).then((job) => void (results[index] = resultOf(job))));
-        else results[index] = resultOf(answer);
+        if (answer instanceof Promise) late.push(answer.catch(asMillraceError).then((job) => void (results[index] = enqueueResultOf(job))));
+        else results[index] = enqueueResultOf(answer);
       });
     }
     await Promise.all(late);
@@ -279,7 +280,7 @@ export class Enqueuer {
     const results: EnqueueResult[] = [];
     for (const slice of slices(jobs, MAX_BATCH, MAX_BATCH_WEIGHT, weightOf)) {
       const answers = await verbs.insert(slice);
-      slice.forEach((job, index) => results.push({ ok: true, job: jobOrThrow(answerOf(job, answers[index]!)) }));
+      slice.forEach((job, index) => results.push(enqueueResultOf(jobOrThrow(answerOf(job, answers[index]!)))));
     }
     return results;
   }
@@ -320,10 +321,6 @@ function whenAll<Value>(values: readonly (Value | Promise<Value>)[]): readonly V
 function readGivenId(id: unknown, partition: number): string {
   if (!isId(id) || tenBitsOf(id) !== partition) throw invalid("id", "a UUIDv7 in lower case with the partition of its queue", id);
   return id;
-}
-
-function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {
-  return answer instanceof MillraceError ? { ok: false, error: answer } : { ok: true, job: answer };
 }
 
 function jobOrThrow<Ready extends object>(job: Ready | MillraceError): Ready {

@@ -15,7 +15,7 @@ import { DEFAULT_QUEUE } from "../core/queue.ts";
 import type { JsonSchema } from "../core/payload-schema.ts";
 import { fieldOfIssue } from "../core/standard-schema.ts";
 import { atMost, type Clock } from "../lib/clock.ts";
-import { sharedRun } from "../lib/shared-run.ts";
+import { ReadAgain } from "../lib/read-again.ts";
 
 /** How long a lookup counts for a payload that fits, and for one that is refused: a new worker may take it. */
 const FRESH_MS = 5000;
@@ -33,19 +33,22 @@ interface JobPlace {
   readonly type: unknown;
 }
 
+/** What a lookup found. */
+interface Known {
+  readonly handled: readonly HandledType[];
+  /** The schemas of the pairs of queue and type that were asked for since; null: anything fits. */
+  readonly schemas: Map<string, readonly JsonSchema[] | null>;
+}
+
 export class PayloadCheck {
-  readonly #client: Pick<Client, "types">;
   readonly #clock: Clock;
-  #handled: readonly HandledType[] = [];
-  /** The schemas of each pair of queue and type at the last lookup; null: anything fits. */
-  readonly #schemas = new Map<string, readonly JsonSchema[] | null>();
-  #lookedAt = -Infinity;
+  readonly #known: ReadAgain<Known>;
   #gaveUpAt = -Infinity;
-  readonly #lookTogether = sharedRun(() => this.#look());
 
   constructor(client: Pick<Client, "types">, clock: Clock) {
-    this.#client = client;
     this.#clock = clock;
+    const nothing = { handled: [], schemas: new Map() };
+    this.#known = new ReadAgain<Known>(clock, nothing, async () => ({ handled: await client.types(), schemas: new Map() }));
   }
 
   /** Throws `invalid_input`, or rejects with it. No promise on the hot path. */
@@ -54,12 +57,12 @@ export class PayloadCheck {
     // The library refuses these, and says why.
     if (typeof queue !== "string" || typeof type !== "string" || isInternalType(type)) return undefined;
     const value = payload instanceof JsonText ? payload.value : (payload ?? null);
-    const isFresh = this.#clock.monotonic() - this.#lookedAt < FRESH_MS;
+    const isFresh = this.#known.ageMs < FRESH_MS;
     return isFresh && fits(this.#schemasOf(queue, type), value) ? undefined : this.#lookAndCheck(queue, type, value);
   }
 
   async #lookAndCheck(queue: string, type: string, value: unknown): Promise<undefined> {
-    const isFresh = this.#clock.monotonic() - this.#lookedAt < FRESH_TO_REFUSE_MS;
+    const isFresh = this.#known.ageMs < FRESH_TO_REFUSE_MS;
     if (!isFresh && !(await this.#lookInTime())) return;
     const schemas = this.#schemasOf(queue, type);
     if (!fits(schemas, value)) throw refusal(schemas!, type, value);
@@ -68,31 +71,24 @@ export class PayloadCheck {
   /** Whether a lookup succeeded in time. A batch has up to 1,000 jobs: they must not wait one after the other. */
   async #lookInTime(): Promise<boolean> {
     if (this.#clock.monotonic() - this.#gaveUpAt < MAX_WAIT_MS) return false;
-    const isInTime = (await atMost(this.#clock, MAX_WAIT_MS, this.#lookTogether())) === true;
+    const looked = this.#known.read().then(
+      () => true,
+      () => false,
+    );
+    const isInTime = (await atMost(this.#clock, MAX_WAIT_MS, looked)) === true;
     if (!isInTime) this.#gaveUpAt = this.#clock.monotonic();
     return isInTime;
   }
 
   #schemasOf(queue: string, type: string): readonly JsonSchema[] | null {
     const pair = `${queue} ${type}`;
-    const known = this.#schemas.get(pair);
+    const { handled, schemas } = this.#known.value;
+    const known = schemas.get(pair);
     if (known !== undefined) return known;
-    if (this.#schemas.size >= MAX_PAIRS) this.#schemas.clear();
-    const schemas = schemasFor(this.#handled, { queue, type })?.map(toApply) ?? null;
-    this.#schemas.set(pair, schemas);
-    return schemas;
-  }
-
-  /** Whether the lookup succeeded. */
-  async #look(): Promise<boolean> {
-    try {
-      this.#handled = await this.#client.types();
-    } catch {
-      return false;
-    }
-    this.#schemas.clear();
-    this.#lookedAt = this.#clock.monotonic();
-    return true;
+    if (schemas.size >= MAX_PAIRS) schemas.clear();
+    const found = schemasFor(handled, { queue, type })?.map(toApply) ?? null;
+    schemas.set(pair, found);
+    return found;
   }
 }
 

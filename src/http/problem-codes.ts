@@ -54,7 +54,11 @@ const LIBRARY_PROBLEMS: Readonly<Record<ErrorCode, ProblemKind>> = {
     title: "The server is shutting down",
     hint: "Send the request again: another process, or this one restarted, will answer.",
   },
-  unauthorized: { status: 401, title: "An API key is needed", hint: "Send a valid key as X-API-Key, or as Authorization: Bearer." },
+  unauthorized: {
+    status: 401,
+    title: "The caller is not known",
+    hint: "Send a valid key as X-API-Key or as Authorization: Bearer, or sign in.",
+  },
   forbidden: { status: 403, title: "This is not allowed", hint: "Use a key with the named scope, or sign in as an operator." },
   rate_limited: { status: 429, title: "Too many requests", hint: "Wait as long as Retry-After says." },
 };

@@ -5,6 +5,7 @@
  * The page finds everything by its <base>, which is set to the relative path back from the requested URL. So it works under any path, also
  * behind a proxy that removes a part of it.
  */
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { MillraceError } from "../core/errors.ts";
 import type { Answer, Call } from "./call.ts";
@@ -30,7 +31,7 @@ export class StaticPage {
   /** The page by the way to its files. */
   readonly #pages = new Map<string, PageFile>();
 
-  constructor(folder: string = builtFolder()) {
+  constructor(folder: string = ownFolder()) {
     this.#folder = folder;
   }
 
@@ -74,8 +75,19 @@ function wantsPage(call: Call): boolean {
   return call.header("accept")?.includes("text/html") === true;
 }
 
-/** In the package, the page is beside the compiled server; when run from its sources, it is where the build puts it. */
-function builtFolder(): string {
-  const outside = import.meta.url.endsWith(".ts") ? ["..", "..", "dist"] : [".."];
-  return path.join(import.meta.dirname, ...outside, "dashboard");
+/**
+ * In the package, the page is beside the compiled server; when run from its sources, it is where the build puts it. A bundler moves the code away
+ * from the page, and some bundles have no `dirname`. That is refused at the start, because each request would fail.
+ */
+function ownFolder(): string {
+  const here = import.meta.dirname as string | undefined;
+  if (here !== undefined && import.meta.url.endsWith(".ts")) return path.join(here, "..", "..", "dist", "dashboard");
+  const folder = path.join(here ?? "", "..", "dashboard");
+  if (here === undefined || !existsSync(path.join(folder, INDEX)))
+    throw new MillraceError("invalid_input", BUNDLED, { field: "dashboard" });
+  return folder;
 }
+
+const BUNDLED =
+  "the files of the dashboard are not beside the code of the server: it was bundled. Keep millrace out of the bundle " +
+  '(Next.js: serverExternalPackages: ["millrace"] in next.config.ts), or set dashboard: { folder } or dashboard: false';

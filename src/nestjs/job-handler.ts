@@ -9,6 +9,13 @@ import {
   type JobDefinition,
   MillraceError,
 } from "../index.ts";
+import { clientToken } from "./tokens.ts";
+
+/** Options of a handler's decorator. */
+export interface JobHandlerOptions {
+  /** The name of the module whose jobs the method handles, if the application has several. Default: the module without a name. */
+  readonly client?: string | undefined;
+}
 
 /** A decorator for methods of this kind: another method does not compile. */
 export type DecoratorOf<Method> = <Own extends Method>(
@@ -23,7 +30,7 @@ type AnyDefinition = HandledBy<any, any>; // oxlint-disable-line no-explicit-any
 
 type Method = (...args: unknown[]) => unknown;
 
-interface Mark {
+interface Mark extends JobHandlerOptions {
   readonly type: string;
   readonly handledBy: (method: Method) => HandledJob;
 }
@@ -38,22 +45,28 @@ const marks = new WeakMap<object, Map<string | symbol, Mark[]>>();
  * Marks a method of a provider or controller as the handler of a type of job, which you give by its name or definition. It gets the payload and
  * the context. It runs where the module has a `worker`.
  */
-export function JobHandler(type: string): DecoratorOf<Handler<any>>; // oxlint-disable-line no-explicit-any -- a name does not tell the payload
-export function JobHandler<Payload, Returned>(definition: HandledBy<Payload, Returned>): DecoratorOf<Handler<Payload, Returned>>;
-export function JobHandler(job: string | AnyDefinition): DecoratorOf<Handler<never>> {
+export function JobHandler(type: string, options?: JobHandlerOptions): DecoratorOf<Handler<any>>; // oxlint-disable-line no-explicit-any -- a name does not tell the payload
+export function JobHandler<Payload, Returned>(
+  definition: HandledBy<Payload, Returned>,
+  options?: JobHandlerOptions,
+): DecoratorOf<Handler<Payload, Returned>>;
+export function JobHandler(job: string | AnyDefinition, { client }: JobHandlerOptions = {}): DecoratorOf<Handler<never>> {
   const definition = definitionOf(job, "JobHandler");
-  return marker({ type: definition.type, handledBy: (method) => definition.handle(method) });
+  return marker({ type: definition.type, client, handledBy: (method) => definition.handle(method) });
 }
 
 /** As JobHandler, for a method that gets many jobs at once, as `handleMany` of a definition does. */
-export function BatchJobHandler(type: string, options?: BatchOptions): DecoratorOf<BatchHandler<any>>; // oxlint-disable-line no-explicit-any -- a name does not tell the payload
+export function BatchJobHandler(type: string, options?: BatchOptions & JobHandlerOptions): DecoratorOf<BatchHandler<any>>; // oxlint-disable-line no-explicit-any -- a name does not tell the payload
 export function BatchJobHandler<Payload, Returned>(
   definition: HandledBy<Payload, Returned>,
-  options?: BatchOptions,
+  options?: BatchOptions & JobHandlerOptions,
 ): DecoratorOf<BatchHandler<Payload, Returned>>;
-export function BatchJobHandler(job: string | AnyDefinition, options?: BatchOptions): DecoratorOf<BatchHandler<never>> {
+export function BatchJobHandler(
+  job: string | AnyDefinition,
+  { client, ...batch }: BatchOptions & JobHandlerOptions = {},
+): DecoratorOf<BatchHandler<never>> {
   const definition = definitionOf(job, "BatchJobHandler");
-  return marker({ type: definition.type, handledBy: (method) => definition.handleMany(method as BatchHandler, options) });
+  return marker({ type: definition.type, client, handledBy: (method) => definition.handleMany(method as BatchHandler, batch) });
 }
 
 function definitionOf(job: unknown, decorator: string): AnyDefinition {
@@ -69,8 +82,8 @@ function marker(mark: Mark): (target: object, name: string | symbol) => void {
   };
 }
 
-/** The handlers of all providers and controllers of an application, each bound to its instance. */
-export function handlersIn(modules: ModulesContainer): HandledJob[] {
+/** The handlers for one client, of all providers and controllers of an application, each bound to its instance. */
+export function handlersIn(modules: ModulesContainer, client: string | undefined): HandledJob[] {
   const handlers = new Map<string, { readonly place: string; readonly handled: HandledJob }>();
   const seen = new Set<object>();
   const wrappers = [...modules.values()].flatMap(({ providers, controllers }) => [...providers.values(), ...controllers.values()]);
@@ -82,7 +95,9 @@ export function handlersIn(modules: ModulesContainer): HandledJob[] {
     for (const [name, own] of marksOf(instance)) {
       const place = `${String(wrapper.name)}.${String(name)}`;
       if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) throw refusal(`${place} handles jobs, ${NOT_ONE_INSTANCE}`);
-      for (const { type, handledBy } of own) {
+      for (const { type, client: wanted, handledBy } of own) {
+        if (!hasClient(modules, wanted)) throw refusal(`${place} handles jobs of the client "${wanted}", ${NO_SUCH_MODULE}`);
+        if (wanted !== client) continue;
         const other = handlers.get(type);
         if (other !== undefined) throw refusal(`"${type}" has two handlers, ${other.place} and ${place}: ${ONE_HANDLER}`);
         const method: Method = (...args) => (instance as Record<string | symbol, Method>)[name]!(...args);
@@ -93,6 +108,12 @@ export function handlersIn(modules: ModulesContainer): HandledJob[] {
   return [...handlers.values()].map(({ handled }) => handled);
 }
 
+/** Whether a module has a client by this name. One without a name is not asked for: a process may leave its jobs to others. */
+function hasClient(modules: ModulesContainer, name: string | undefined): boolean {
+  return name === undefined || [...modules.values()].some(({ providers }) => providers.has(clientToken(name)));
+}
+
+const NO_SUCH_MODULE = "but no MillraceModule of this application has that name: import one, or correct the name";
 const NOT_ONE_INSTANCE = "but its class has one instance for each request or user: give it the default scope, and what it injects too";
 const ONE_HANDLER = "a type has one handler. A provider that is listed in two modules counts twice: export it from one of them instead";
 

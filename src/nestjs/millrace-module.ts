@@ -11,7 +11,7 @@ import {
 } from "../index.ts";
 import type { Server, ServerOptions } from "../server.ts";
 import { handlersIn } from "./job-handler.ts";
-import { MILLRACE_CLIENT, MILLRACE_SERVER } from "./tokens.ts";
+import { clientToken, serverToken } from "./tokens.ts";
 
 /** Options of the module: those of `connect`, and what runs in this process. */
 export interface MillraceModuleOptions extends ConnectOptions {
@@ -26,8 +26,14 @@ export interface MillraceModuleOptions extends ConnectOptions {
   readonly server?: boolean | ServerOptions | undefined;
 }
 
+/** What tells the modules of an application apart. */
+interface Named {
+  /** For a second store: `@InjectClient(name)` injects its client, and handlers with `client: name` run its jobs. Default: none. */
+  readonly name?: string | undefined;
+}
+
 /** Options that a factory makes of other providers, such as those of a configuration module. */
-export interface MillraceModuleAsyncOptions {
+export interface MillraceModuleAsyncOptions extends Named {
   /** Modules that export what is injected. */
   readonly imports?: ModuleMetadata["imports"];
   /** The tokens of the factory's arguments. */
@@ -39,36 +45,40 @@ const OPTIONS: unique symbol = Symbol("MILLRACE_OPTIONS");
 const LIFECYCLE: unique symbol = Symbol("MILLRACE_LIFECYCLE");
 
 /**
- * The module for NestJS. Import it once, in the root module: every module can then inject the client. It connects when the application is made,
- * starts the worker when all modules are ready, and ends with the application.
+ * The module for NestJS. Import it once for each store, in the root module: every module can then inject the client. It connects when the
+ * application is made, starts the worker when all modules are ready, and ends with the application.
  */
 // oxlint-disable-next-line no-extraneous-class -- Nest knows a module by its class
 export class MillraceModule {
   /** With options that are known. */
-  static forRoot(options: MillraceModuleOptions = {}): DynamicModule {
-    return MillraceModule.forRootAsync({ useFactory: () => options });
+  static forRoot({ name, ...options }: MillraceModuleOptions & Named = {}): DynamicModule {
+    return MillraceModule.forRootAsync({ name, useFactory: () => options });
   }
 
   /** With options that a factory makes. */
-  static forRootAsync({ imports = [], inject = [], useFactory }: MillraceModuleAsyncOptions): DynamicModule {
+  static forRootAsync({ name, imports = [], inject = [], useFactory }: MillraceModuleAsyncOptions): DynamicModule {
+    const client = clientToken(name);
+    const server = serverToken(name);
     return {
       module: MillraceModule,
       global: true,
       imports,
       providers: [
         { provide: OPTIONS, inject, useFactory },
-        { provide: MILLRACE_CLIENT, inject: [OPTIONS], useFactory: openClient },
-        { provide: MILLRACE_SERVER, inject: [OPTIONS, MILLRACE_CLIENT], useFactory: makeServer },
+        { provide: client, inject: [OPTIONS], useFactory: openClient },
+        { provide: server, inject: [OPTIONS, client], useFactory: makeServer },
         {
           provide: LIFECYCLE,
-          inject: [OPTIONS, MILLRACE_CLIENT, MILLRACE_SERVER, ModulesContainer],
-          useFactory: (...parts: ConstructorParameters<typeof Lifecycle>) => new Lifecycle(...parts),
+          inject: [OPTIONS, client, server, ModulesContainer],
+          useFactory: (options: MillraceModuleOptions, ...parts: OwnParts) => new Lifecycle({ ...options, name }, ...parts),
         },
       ],
-      exports: [MILLRACE_CLIENT, MILLRACE_SERVER],
+      exports: [client, server],
     };
   }
 }
+
+type OwnParts = [Client, Server | null, ModulesContainer];
 
 async function openClient({ url, worker: _worker, server: _server, ...options }: MillraceModuleOptions): Promise<Client> {
   return connect(url, options);
@@ -83,13 +93,13 @@ async function makeServer({ server = false }: MillraceModuleOptions, client: Cli
 
 /** Nest calls these methods in the life of the application. */
 class Lifecycle {
-  readonly #options: MillraceModuleOptions;
+  readonly #options: MillraceModuleOptions & Named;
   readonly #client: Client;
   readonly #server: Server | null;
   readonly #modules: ModulesContainer;
   #worker: WorkerHandle | null = null;
 
-  constructor(options: MillraceModuleOptions, client: Client, server: Server | null, modules: ModulesContainer) {
+  constructor(options: MillraceModuleOptions & Named, ...[client, server, modules]: OwnParts) {
     this.#options = options;
     this.#client = client;
     this.#server = server;
@@ -97,10 +107,10 @@ class Lifecycle {
   }
 
   onApplicationBootstrap(): void {
-    const { worker = false } = this.#options;
+    const { worker = false, name } = this.#options;
     if (worker === false) return;
-    const handlers = handlersIn(this.#modules);
-    if (handlers.length === 0) throw new MillraceError("invalid_input", NO_HANDLERS, { field: "worker" });
+    const handlers = handlersIn(this.#modules, name);
+    if (handlers.length === 0) throw new MillraceError("invalid_input", noHandlers(name), { field: "worker" });
     this.#worker = this.#client.work(handlers, worker === true ? {} : worker);
   }
 
@@ -124,4 +134,7 @@ class Lifecycle {
   }
 }
 
-const NO_HANDLERS = "worker is set, but no provider has a method with @JobHandler: add one, or leave worker out";
+function noHandlers(name: string | undefined): string {
+  const decorator = name === undefined ? "@JobHandler" : `@JobHandler(…, { client: "${name}" })`;
+  return `worker is set, but no provider has a method with ${decorator}: add one, or leave worker out`;
+}

@@ -4,6 +4,7 @@
  */
 import type { Trouble } from "../core/trouble.ts";
 import { atMost, type Clock, systemClock } from "../lib/clock.ts";
+import { ReadAgain } from "../lib/read-again.ts";
 import { type Family, gauge, plain, TEXT_TYPE, toJson, toText } from "./exposition.ts";
 import { JobFigures } from "./job-figures.ts";
 import type { LeaseWatcher } from "./lease-watch.ts";
@@ -38,8 +39,8 @@ export class Metrics {
   readonly #jobs: JobFigures;
   readonly #requests = new RequestFigures();
   readonly #process: ProcessFigures;
-  #read: { readonly at: number; readonly reading: StoreReading | null } | null = null;
-  #reading: Promise<StoreReading | null> | null = null;
+  /** Null if the store could not be read: that is a figure, too. */
+  readonly #reading: ReadAgain<StoreReading | null>;
 
   constructor(options: MetricsOptions) {
     this.#options = options;
@@ -47,6 +48,7 @@ export class Metrics {
     this.#labels = new QueueLabels(options.maxQueues ?? MAX_QUEUES);
     this.#jobs = new JobFigures(this.#labels);
     this.#process = new ProcessFigures(options.version ?? "unknown");
+    this.#reading = new ReadAgain(this.#clock, null, () => readStore(options.source).catch(() => null));
   }
 
   /** Watches leases for work through this process. */
@@ -98,21 +100,8 @@ export class Metrics {
 
   /** One read at a time, shared by concurrent callers: they must not pile up before a slow store. */
   async #store(): Promise<StoreReading | null> {
-    if (this.#read !== null && this.#clock.monotonic() - this.#read.at < FRESH_MS) return this.#read.reading;
-    this.#reading ??= this.#look();
-    return atMost(this.#clock, PATIENCE_MS, this.#reading);
-  }
-
-  async #look(): Promise<StoreReading | null> {
-    let reading: StoreReading | null = null;
-    try {
-      reading = await readStore(this.#options.source);
-    } catch {
-      // An unreachable store is a figure, too.
-    }
-    this.#read = { at: this.#clock.monotonic(), reading };
-    this.#reading = null;
-    return reading;
+    if (this.#reading.ageMs < FRESH_MS) return this.#reading.value;
+    return atMost(this.#clock, PATIENCE_MS, this.#reading.read());
   }
 }
 

@@ -8,6 +8,7 @@ import { controlOf } from "../core/control-errors.ts";
 import { messageOf } from "../core/errors.ts";
 import type { Job } from "../core/job.ts";
 import { MAX_META_BYTES, utf8Length } from "../core/json.ts";
+import { isMissingPackage } from "../lib/missing-package.ts";
 
 /** The field of a job's meta with the headers of its trace. */
 export const TRACE_FIELD = "millrace:trace";
@@ -23,7 +24,7 @@ export async function loadTelemetry(): Promise<Telemetry | null> {
   try {
     return new Telemetry(await import("@opentelemetry/api"));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND") return null;
+    if (isMissingPackage(error, "@opentelemetry/api")) return null;
     throw error;
   }
 }

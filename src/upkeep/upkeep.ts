@@ -23,7 +23,7 @@ export interface UpkeepOptions {
   readonly beforeReclaim?: (() => Promise<void>) | undefined;
   /** Called with lost leases; each is reported by one process. */
   readonly onLost?: ((lost: readonly LostLease[]) => void) | undefined;
-  /** Called with each error; the duty continues after a second. */
+  /** Called with each error before `stop`; the duty continues after a second. */
   readonly onTrouble?: ((duty: DutyName, error: unknown) => void) | undefined;
   /** How many days counters by hour are kept. Default 30. */
   readonly metricsRetentionDays?: number | undefined;
@@ -59,7 +59,9 @@ export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
   };
   const running = DUTIES.map((name) => {
     const duty = MAKERS[name](parts);
-    const loop = new Loop({ clock: options.clock, turn: () => duty.turn(), onError: (error) => report(options, name, error) });
+    // The last turn may fail because the store is being closed: nothing is tried again, and another process does the work.
+    const onError = (error: unknown): number => (stopping ? 0 : report(options, name, error));
+    const loop = new Loop({ clock: options.clock, turn: () => duty.turn(), onError });
     return { duty, loop };
   });
   const unwatch = store.watch((hint) => {

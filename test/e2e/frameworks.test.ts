@@ -16,14 +16,17 @@ const SIGNED_IN = { cookie: "session=session-of-ann" };
 const MOUNT = "/admin/jobs";
 
 const NEST = "nest/main.ts";
-const others = frameworkFiles.map(({ file }) => file).filter((file) => !/^(sign-in|nest\/)/.test(file));
-const programs = [NEST, ...others];
+const NEXT_PARTS = /^next\/(?!app\/admin)/;
+const others = frameworkFiles.map(({ file }) => file).filter((file) => !/^(sign-in|nest\/)/.test(file) && !NEXT_PARTS.test(file));
+const NEST_ON_FASTIFY = "nest/main-fastify.ts";
+const programs = [NEST, NEST_ON_FASTIFY, ...others];
 
 const tidyUp: (() => void)[] = [];
 const ports = new Map<string, number>();
 let folder: string;
 let running: Program;
 let nest: Program;
+let nestOnFastify: Program;
 
 beforeAll(async () => {
   await buildDashboard();
@@ -33,7 +36,8 @@ beforeAll(async () => {
   running = start(others);
   await compileNestPrograms(folder);
   nest = start([NEST]);
-  await Promise.all([running.printed("all are loaded"), nest.printed("all are loaded")]);
+  nestOnFastify = start([NEST_ON_FASTIFY]);
+  await Promise.all([running, nest, nestOnFastify].map((program) => program.printed("all are loaded")));
 });
 
 /** In one process. Those for NestJS as compiled. */
@@ -134,12 +138,12 @@ test.each(programs.filter((file) => !file.startsWith("next/")))("%s opens WebSoc
 });
 
 describe("the module for NestJS", () => {
-  test("gives controllers and providers the client, and runs no job where there is no worker", async () => {
+  test.each([NEST, NEST_ON_FASTIFY])("gives controllers and providers the client, and runs no job without a worker: %s", async (file) => {
     const headers = { "content-type": "application/json" };
-    const placed = await fetch(at(NEST, "/orders"), { method: "POST", headers, body: '{"order":8}' });
+    const placed = await fetch(at(file, "/orders"), { method: "POST", headers, body: '{"order":8}' });
     expect(placed.status).toBe(202);
     const { id } = (await placed.json()) as { id: string };
-    const job = await (await send(NEST, `/api/v1/jobs/${id}`)).json();
+    const job = await (await send(file, `/api/v1/jobs/${id}`)).json();
     expect(job).toMatchObject({ type: "order:confirm", payload: { order: 8 }, status: "pending", max_retries: 5 });
   });
 
@@ -157,18 +161,47 @@ describe("the module for NestJS", () => {
     expect(await client.formerWorkers()).toMatchObject([{ end: "stopped" }]);
   });
 
+  test("runs the jobs of two stores, each with its own handlers", async () => {
+    const url = `sqlite:${join(folder, "two-stores.db")}`;
+    await using client = await connect(url);
+    const program = start(["nest/two-stores.ts"], url);
+    const { id } = await client.enqueue("order:confirm", { order: 10 });
+    expect(await client.wait(id)).toMatchObject({ status: "completed" });
+    // The handler of the other store enqueues it here.
+    await expect.poll(async () => (await client.list({ type: "order:close" })).jobs).toMatchObject([{ status: "pending" }]);
+    await program.printed("all are loaded");
+    program.child.kill("SIGTERM");
+    expect(await program.ended).toEqual({ code: null, signal: "SIGTERM" });
+    expect(program.output.stderr).toBe("");
+  });
+
   test("the test of the page passes", async () => {
     const program = start(["nest/orders.test.ts"]);
     expect(await program.ended).toEqual({ code: 0, signal: null });
     expect(program.output.stderr).toBe("");
   });
 
-  test("ends on SIGTERM while somebody follows the events", async () => {
-    const stream = await send(NEST, "/api/v1/events");
-    nest.child.kill("SIGTERM");
-    expect(await nest.ended).toEqual({ code: null, signal: "SIGTERM" });
-    expect(nest.output.stderr).toBe("");
+  test.each([NEST, NEST_ON_FASTIFY])("ends on SIGTERM while somebody follows the events: %s", async (file) => {
+    const program = file === NEST ? nest : nestOnFastify;
+    const stream = await send(file, "/api/v1/events");
+    program.child.kill("SIGTERM");
+    expect(await program.ended).toEqual({ code: null, signal: "SIGTERM" });
+    expect(program.output.stderr).toBe("");
     await stream.text();
+  });
+});
+
+describe("Next.js", () => {
+  test("its worker runs jobs in a process of its own, and stops on SIGTERM", async () => {
+    const url = `sqlite:${join(folder, "next.db")}`;
+    await using client = await connect(url);
+    const worker = start(["next/worker.ts"], url);
+    const { id } = await client.enqueue("order:confirm", { order: 11 });
+    expect(await client.wait(id)).toMatchObject({ status: "completed", result: { confirmed: 11 } });
+    await worker.printed("all are loaded");
+    worker.child.kill("SIGTERM");
+    expect(await worker.ended).toEqual({ code: 0, signal: null });
+    expect(worker.output.stderr).toBe("");
   });
 });
 

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../servers/postgres.ts";
 import { codeBlocks } from "./code-blocks.ts";
@@ -25,11 +26,12 @@ const installed = join(project, "node_modules", "millrace");
 const PATIENCE = { timeout: 300_000 };
 let tarball: string;
 let files: readonly string[];
+let saidByNpm: string;
 
 beforeAll(async () => {
   tarball = await packMillrace(folder);
   files = execFileSync("tar", ["tzf", tarball], { encoding: "utf8" }).trim().split("\n").sort();
-  await installMillrace(tarball, project);
+  saidByNpm = await installMillrace(tarball, project);
   // A project of NestJS has its packages; they are linked, as an installation takes long.
   for (const name of ["@nestjs", "reflect-metadata", "rxjs"])
     symlinkSync(join(root, "test/frameworks/node_modules", name), join(project, "node_modules", name));
@@ -90,6 +92,14 @@ describe("the tarball", PATIENCE, () => {
     );
     expect(named).not.toEqual([]);
     expect([...named, ...Object.values(bin)].filter((file) => !existsSync(join(installed, file)))).toEqual([]);
+  });
+
+  test("has no scripts, which need the sources, and its clone has kept them", () => {
+    const scriptsIn = (place: string): unknown =>
+      (JSON.parse(readFileSync(join(place, "package.json"), "utf8")) as { scripts?: unknown }).scripts;
+    expect(scriptsIn(installed)).toBeUndefined();
+    expect(scriptsIn(join(folder, "sources"))).toEqual(scriptsIn(root));
+    expect(saidByNpm).not.toContain("install-scripts");
   });
 
   test("has the dashboard's page with all that it loads", () => {
@@ -195,6 +205,34 @@ describe("installed into an empty folder", PATIENCE, () => {
        connect("memory:").then(async (client) => { console.log((await client.enqueue("a")).status); await client.close(); });`,
     );
     expect(said).toBe("pending\n");
+  });
+
+  test("a bundled program runs, and its server says where the dashboard is missing and what to do", async () => {
+    writeFileSync(
+      join(project, "to-bundle.ts"),
+      `import { connect } from "millrace";
+       import { createServer } from "millrace/server";
+       await using client = await connect("memory:");
+       try {
+         createServer(client);
+       } catch (error) {
+         console.log((error as Error).message);
+       }
+       const server = createServer(client, { dashboard: false, open: true });
+       console.log((await server.fetch(new Request("http://localhost/health", { headers: { host: "localhost" } }))).status);
+       await server.close();`,
+    );
+    // In one file, as bundlers for servers make it.
+    await build({
+      root: project,
+      configFile: false,
+      logLevel: "error",
+      ssr: { noExternal: true },
+      build: { ssr: "to-bundle.ts", outDir: "bundled", target: "node24" },
+    });
+    const said = await runNode(["--disable-warning=ExperimentalWarning", "bundled/to-bundle.js"]);
+    expect(said).toContain('serverExternalPackages: ["millrace"]');
+    expect(said).toContain("\n200\n");
   });
 
   test.for([

@@ -22,10 +22,10 @@ export async function packMillrace(folder: string): Promise<string> {
   // A test runner says NODE_ENV=test, and then the page would be built for developers.
   const env = { ...process.env, NODE_ENV: "production" };
   await run("npm", ["run", "--silent", "build"], { cwd: copy, env });
-  // Without scripts/prepare.js: its set-up would install into the packages that are linked here.
-  const { stdout } = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder, "--loglevel=error"], {
+  // MILLRACE_SET_UP: it is built, and a set-up would install into the packages that are linked here.
+  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder, "--loglevel=error"], {
     cwd: copy,
-    env,
+    env: { ...env, MILLRACE_SET_UP: "1" },
   });
   return join(folder, fileNameIn(stdout));
 }
@@ -37,10 +37,14 @@ function fileNameIn(said: string): string {
   return name.replace(/^@/, "").replaceAll("/", "-");
 }
 
-/** Installs the tarball into an empty project, as a user does. The cache is asked first: this project's own install has filled it. */
-export async function installMillrace(tarball: string, folder: string): Promise<void> {
+/**
+ * Installs the tarball into an empty project, as a user does, and gives what npm said to them. The cache is asked first: this project's own install
+ * has filled it.
+ */
+export async function installMillrace(tarball: string, folder: string): Promise<string> {
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "a-new-project", private: true, type: "module" }));
-  const quiet = ["--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"];
-  await run("npm", ["install", ...quiet, tarball], { cwd: folder, env: { ...process.env, NODE_ENV: "production" } });
+  const quiet = ["--prefer-offline", "--no-audit", "--no-fund"];
+  const { stderr } = await run("npm", ["install", ...quiet, tarball], { cwd: folder, env: { ...process.env, NODE_ENV: "production" } });
+  return stderr;
 }

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
-import { MAX_RETRIES } from "../../core/attempt-options.ts";
 import { useKnownQueues } from "../known-names.ts";
+import { AttemptFields } from "../parts/attempt-fields.tsx";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { LEVELS } from "../parts/priority.tsx";
 import { Suggest } from "../parts/suggest.tsx";
@@ -29,22 +29,7 @@ export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps):
       <SelectField label="Priority" {...field("priority")} options={priorities} />
       <TextField label="Delay" placeholder="none" {...field("delay")} hint="30s, 5m, 2h, 1d" />
       <TextField label="Or run at" type="datetime-local" {...field("runAt")} hint="In your time zone." />
-      <TextField label="Retries" inputMode="numeric" placeholder="3" {...field("maxRetries")} hint={`0 to ${MAX_RETRIES}.`} />
-      <TextField
-        label="Max lost attempts"
-        inputMode="numeric"
-        placeholder="3"
-        {...field("maxLost")}
-        hint={`How often it runs again after its worker died or was cut off: 0 to ${MAX_RETRIES}. Default: 3, or 0 without retries.`}
-      />
-      <TextField label="Retry delay" placeholder="1s" {...field("retryDelay")} hint="Before the first retry." />
-      <TextField
-        label="Backoff"
-        placeholder="exponential"
-        {...field("backoff")}
-        hint="Or fixed, or the name of a function of your workers."
-      />
-      <TextField label="Timeout" placeholder="30s" {...field("timeout")} hint="Per attempt; 0 for none." />
+      <AttemptFields field={field} />
       <TextField
         label="Idempotency key"
         mono

@@ -1,6 +1,7 @@
 /** Enqueues over HTTP: checks what only this side can check, makes the ids, and sends jobs in batches. */
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "../../client/client.ts";
 import { checkPayload } from "../../core/check-payload.ts";
+import { enqueueResultOf } from "../../core/enqueue-result.ts";
 import { asInputError, invalid, MillraceError } from "../../core/errors.ts";
 import { typeOfKind } from "../../core/job-definition.ts";
 import type { JobOptions } from "../../core/job-options.ts";
@@ -84,7 +85,7 @@ export class RemoteEnqueuer {
       const answers: (EnqueuedJob | MillraceError)[] | MillraceError = failure ?? (await this.#send(sound).catch(asInputError));
       if (answers instanceof MillraceError) failure = answers;
       const next = (Array.isArray(answers) ? answers : sound.map(() => answers)).values();
-      for (const job of slice) results.push(resultOf(job instanceof MillraceError ? job : next.next().value!));
+      for (const job of slice) results.push(enqueueResultOf(job instanceof MillraceError ? job : next.next().value!));
     }
     return results;
   }
@@ -143,10 +144,6 @@ export class RemoteEnqueuer {
 /** In bytes; a refused job is not sent. */
 function weightOf(job: EncodedJob | MillraceError): number {
   return job instanceof MillraceError ? 0 : utf8Length(job.text);
-}
-
-function resultOf(answer: EnqueuedJob | MillraceError): EnqueueResult {
-  return answer instanceof MillraceError ? { ok: false, error: answer } : { ok: true, job: answer };
 }
 
 function answerOf({ payload, idempotencyKey }: EncodedJob, result: BatchResult): EnqueuedJob | MillraceError {

@@ -1,6 +1,7 @@
 /** Leases over HTTP, for workers that connect to a server. */
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseAnswer, Leases, Report } from "../../client/client.ts";
 import type { Job } from "../../core/job.ts";
+import { QUEUE_DEFAULTS } from "../../core/queue.ts";
 import { MAX_BATCH, MAX_SLOTS } from "../../core/work-limits.ts";
 import type { SchemaText } from "../../core/payload-schema.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
@@ -148,7 +149,10 @@ function toLeasedJob(wire: LeasedJobWire): LeasedJob {
   return { job, fence: wire.fence, leaseUntil: fromTime(wire.lease_expires_at), facts: factsOf(job, wire) };
 }
 
-function factsOf(job: Job, { snoozes, dead_letters: deadLetters }: LeasedJobWire): LeaseFacts {
+/** What a server of an older version does not send: then hooks are told what holds by default. */
+type NewFacts = Partial<Pick<LeasedJobWire, "snoozes" | "dead_letters">>;
+
+function factsOf(job: Job, { snoozes = 0, dead_letters: deadLetters = QUEUE_DEFAULTS.deadLetters }: NewFacts): LeaseFacts {
   const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, backoff, webhookUrl } = job;
   const { attempt, workerId, startedAt } = job;
   const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes };

@@ -1,5 +1,6 @@
 /** What we use of the npm package `pg`. It is an optional peer, imported only when a postgres: URL is opened. */
 import { MillraceError } from "../../core/errors.ts";
+import { isMissingPackage } from "../../lib/missing-package.ts";
 import type { Row } from "./codec.ts";
 
 export interface QueryResult {
@@ -67,7 +68,7 @@ export async function loadDriver(load: () => Promise<unknown> = () => import("pg
     const loaded = (await load()) as { default?: Driver };
     return loaded.default ?? (loaded as Driver);
   } catch (error) {
-    if ((error as { code?: unknown } | null)?.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    if (!isMissingPackage(error, "pg")) throw error;
     throw new MillraceError("unsupported_store", `PostgreSQL needs the package pg: run "${INSTALL}"`, { cause: error });
   }
 }

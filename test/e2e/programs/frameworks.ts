@@ -29,9 +29,6 @@ function serveRoute(route: NextHandlers, port: number): void {
       return handler(new Request(request), { params: Promise.resolve(path.length === 0 ? {} : { path }) });
     },
   });
-  process.once("SIGTERM", () => {
-    const { jobs } = globalThis as typeof globalThis & { jobs?: Promise<AsyncDisposable> };
-    http.close();
-    void jobs?.then((server) => server[Symbol.asyncDispose]());
-  });
+  // Next.js waits for open requests, and the program ends its own.
+  process.once("SIGTERM", () => http.close());
 }

@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { createServer as createNodeServer, type IncomingMessage } from "node:http";
+import { createServer as createNodeServer, type IncomingMessage, type Server as NodeServer } from "node:http";
 import { type AddressInfo, connect as connectSocket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import { listen } from "../../../src/http/listen.ts";
-import { createServer, type ServerOptions } from "../../../src/http/server.ts";
+import { listen, type Listening } from "../../../src/http/listen.ts";
+import { createServer, type Server, type ServerOptions } from "../../../src/http/server.ts";
 import { type Opened, openClient } from "../client/open-client.ts";
 import { type Api, openApi } from "./open-api.ts";
 import { SocketReading } from "./read-socket.ts";
@@ -102,13 +102,10 @@ describe("GET /api/v1/ws", () => {
   });
 
   test("a port that closes takes even those connections down whose other side does not answer", async () => {
-    const { client } = await openClient();
-    const server = createServer(client, { open: true });
-    const port = await listen(server, { port: 0 });
+    const { port } = await openVirtual();
     const socket = await handshake(port.port);
     await port.close({ graceMs: 0 });
     if (!socket.destroyed) await once(socket, "close");
-    await server.drain();
   });
 });
 
@@ -262,19 +259,13 @@ describe("a server in another", () => {
   test.each(["with a basePath", "with the path taken off"])("opens WebSockets under a path of node:http, %s", async (way) => {
     const { client } = await openClient();
     const server = createServer(client, { keys: [KEY], ...(way === "with a basePath" ? { basePath: "/admin/queue" } : {}) });
-    const node = createNodeServer((_, response) => response.end("mine")).listen(0, "127.0.0.1");
+    const node = createNodeServer((_, response) => response.end("mine"));
     node.on("upgrade", (incoming, socket, head) => {
       if (incoming.url?.startsWith("/admin/queue/") !== true) return void socket.destroy();
       if (way !== "with a basePath") incoming.url = incoming.url.slice("/admin/queue".length);
       server.upgrade(incoming, socket, head);
     });
-    await once(node, "listening");
-    onTestFinished(async () => {
-      await server.drain();
-      node.close();
-      node.closeAllConnections();
-    });
-    const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    const url = await listening(node, server);
     const reading = await open(url, "/admin/queue/api/v1/ws", withKey);
     await client.pause("mail", { create: true });
     expect(await reading.until(() => true)).toMatchObject([{ event: "queue:paused", queue: "mail" }]);
@@ -286,14 +277,8 @@ describe("a server in another", () => {
     const { client } = await openClient();
     const told: string[] = [];
     const server = createServer(client, { keys: [KEY], onTrouble: ({ message }) => told.push(message) });
-    const node = createNodeServer(server.listener).listen(0, "127.0.0.1");
-    await once(node, "listening");
-    onTestFinished(async () => {
-      await server.drain();
-      node.close();
-      node.closeAllConnections();
-    });
-    const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    const node = createNodeServer(server.listener);
+    const url = await listening(node, server);
     for (let times = 0; times < 2; times++) await fetch(`${url}/nowhere`);
     expect(told).toEqual([expect.stringContaining("call server.attach")]);
 
@@ -345,8 +330,19 @@ describe("a server in another", () => {
   });
 });
 
+/** Where the application's own server listens, until the test ends. */
+async function listening(node: NodeServer, server: Server): Promise<string> {
+  await once(node.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(async () => {
+    await server.drain();
+    node.close();
+    node.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+}
+
 /** A server on a port, with a clock turned by hand. */
-async function openVirtual(): Promise<Opened & { readonly url: string }> {
+async function openVirtual(): Promise<Opened & { readonly url: string; readonly port: Listening }> {
   const opened = await openClient();
   const server = createServer(opened.client, { open: true, clock: opened.clock });
   const port = await listen(server, { port: 0 });
@@ -354,7 +350,7 @@ async function openVirtual(): Promise<Opened & { readonly url: string }> {
     await port.close({ graceMs: 0 });
     await server.drain();
   });
-  return { ...opened, url: port.url };
+  return { ...opened, url: port.url, port };
 }
 
 /** How a request is answered that is changed on its way. */

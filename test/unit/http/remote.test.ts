@@ -1,5 +1,7 @@
-import { createServer as createNodeServer, type RequestListener } from "node:http";
+import { createServer as createNodeServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
 import { defineJob } from "../../../src/client/define-job.ts";
@@ -309,4 +311,27 @@ describe("ids that are made here", () => {
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(10_000);
   });
+});
+
+/** Answers as a server did before leases told of snoozes and dead letters. */
+async function answerAsOlder(url: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { "content-type": type = "application/json", accept = "*/*" } = request.headers;
+  const body = request.method === "GET" ? null : await text(request);
+  const answer = await fetch(url + request.url!, { method: request.method!, headers: { "content-type": type, accept }, body });
+  response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "text/plain" });
+  if (!request.url!.startsWith("/api/v1/leases")) return pipeline(answer.body ?? [], response);
+  response.end((await answer.text()).replaceAll(/,"snoozes":\d+,"dead_letters":(true|false)/g, ""));
+}
+
+test("a worker on an older server, which tells neither of snoozes nor of dead letters, hears of ends as they are by default", async () => {
+  const { url, client } = await openApi();
+  // A request that is under way when the test ends is cut off.
+  const older = await listenOn((request, response) => void answerAsOlder(url, request, response).catch(() => response.destroy()));
+  const remote = await openRemote(older, { onTrouble: () => {} });
+  const told: unknown[] = [];
+  remote.on("dead", ({ status, id }) => void told.push([status, id]));
+  remote.work({ t: () => Promise.reject(new Error("broken")) });
+  const { id } = await client.enqueue("t", null, { maxRetries: 0 });
+  expect(await client.wait(id)).toMatchObject({ status: "dead" });
+  await expect.poll(() => told).toEqual([["dead", id]]);
 });

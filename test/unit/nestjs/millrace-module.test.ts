@@ -7,8 +7,17 @@ import { findNest } from "../../e2e/find-nest.ts";
 // With the real NestJS; decorators are called by hand, because Node cannot strip them. docs/frameworks.md has programs as people write them.
 
 findNest();
-const { BatchJobHandler, JobHandler, MILLRACE_CLIENT, MILLRACE_SERVER, MillraceModule, MillraceTestingModule } =
-  await import("../../../src/nestjs/index.ts");
+const {
+  BatchJobHandler,
+  clientToken,
+  InjectClient,
+  JobHandler,
+  MILLRACE_CLIENT,
+  MILLRACE_SERVER,
+  MillraceModule,
+  MillraceTestingModule,
+  serverToken,
+} = await import("../../../src/nestjs/index.ts");
 
 type Class = new (...args: never) => object;
 
@@ -44,7 +53,7 @@ function decorate(
 
 async function open(millrace: unknown, ...providers: readonly unknown[]): Promise<Application> {
   class AppModule {}
-  nest.Module({ imports: [millrace], providers })(AppModule);
+  nest.Module({ imports: [millrace].flat(), providers })(AppModule);
   const app = await nest.NestFactory.createApplicationContext(AppModule, { logger: false, abortOnError: false });
   onTestFinished(() => app.close());
   return app;
@@ -129,6 +138,60 @@ test("a running job ends before other modules close what it uses, and the client
   expect(story).toEqual(["the job ends", "the database closes"]);
   await expect(client.stats()).rejects.toMatchObject({ code: "closed" });
 });
+
+class Invoices {
+  declare readonly billing: Client;
+  send(payload: unknown): unknown {
+    return { billed: payload };
+  }
+  sendMany(jobs: readonly Job[]): unknown[] {
+    return jobs.map(({ payload }) => ({ billed: payload }));
+  }
+}
+InjectClient("billing")(Invoices.prototype, "billing");
+decorate(JobHandler("invoice:send", { client: "billing" }), Invoices, "send");
+decorate(BatchJobHandler("invoice:many", { client: "billing", size: 2 }), Invoices, "sendMany");
+
+test("two modules have a store, a worker and handlers each", async () => {
+  const main = MillraceModule.forRoot({ url: "memory:", worker: true });
+  const billing = MillraceModule.forRootAsync({ name: "billing", useFactory: () => ({ url: "memory:", worker: true, server: true }) });
+  const app = await open([main, billing], Mails, Invoices);
+  const [mails, invoices] = [app.get<Client>(MILLRACE_CLIENT), app.get<Client>(clientToken("billing"))];
+  expect(app.get<Invoices>(Invoices).billing).toBe(invoices);
+  expect([app.get(MILLRACE_SERVER), app.get(serverToken("billing"))]).toEqual([null, expect.anything()]);
+
+  for (const type of ["invoice:send", "invoice:many"]) {
+    const { id } = await invoices.enqueue(type, 7);
+    expect(await invoices.wait(id)).toMatchObject({ result: { billed: 7 } });
+  }
+  const { id } = await mails.enqueue("mail:send", 8);
+  expect(await mails.wait(id)).toMatchObject({ status: "completed" });
+  const typesOf = async (client: Client): Promise<unknown> => (await client.workers()).map(({ types }) => [types].flat().sort());
+  expect([await typesOf(mails), await typesOf(invoices)]).toEqual([[["mail:send"]], [["invoice:many", "invoice:send"]]]);
+});
+
+test("in tests, each drain runs the handlers of its own client", async () => {
+  const app = await open([MillraceTestingModule.forRoot(), MillraceTestingModule.forRoot({ name: "billing" })], Mails, Invoices);
+  for (const token of [MILLRACE_CLIENT, clientToken("billing")]) {
+    const client = app.get<TestClient>(token);
+    await client.enqueueMany([{ type: "mail:send" }, { type: "invoice:send" }]);
+    expect(await client.drain()).toMatchObject({ completed: 1, pending: 1 });
+  }
+});
+
+test("a handler for a client that no module has is refused, and so is a named worker without handlers", async () => {
+  await expect(
+    open(MillraceModule.forRoot({ url: "memory:", worker: true }), Mails, { provide: "x", useClass: UnknownInvoices }),
+  ).rejects.toThrow('UnknownInvoices.send handles jobs of the client "biling", but no MillraceModule of this application has that name');
+  await expect(open(MillraceModule.forRoot({ name: "billing", url: "memory:", worker: true }), Mails)).rejects.toThrow(
+    'no provider has a method with @JobHandler(…, { client: "billing" })',
+  );
+});
+
+class UnknownInvoices {
+  send(): void {}
+}
+decorate(JobHandler("invoice:send", { client: "biling" }), UnknownInvoices, "send");
 
 class OtherMails extends Mails {}
 class RequestMails extends Mails {}

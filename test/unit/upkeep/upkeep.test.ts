@@ -58,4 +58,16 @@ describe("upkeep", () => {
     expect(calls).toEqual(before);
     expect(await statusOf(id)).toBe("scheduled");
   });
+
+  test("whose last turn fails after the stop reports nothing: nothing will be tried again", async () => {
+    const { store, start, clock, troubles } = await openWorld();
+    const call = Promise.withResolvers<never>();
+    store.promote = () => call.promise;
+    const upkeep = start();
+    await clock.settle();
+    const stopped = upkeep.stop();
+    call.reject(new MillraceError("store_unavailable", "the client was closed"));
+    await stopped;
+    expect(troubles).toEqual([]);
+  });
 });

@@ -1,9 +1,9 @@
 import { type ReactElement, useState } from "react";
-import { MAX_RETRIES } from "../../../core/attempt-options.ts";
 import { type Duration, formatDuration } from "../../../core/duration.ts";
 import { MAX_FACETS } from "../../../core/facets.ts";
 import { act } from "../../act.ts";
 import { client, type Queue, type QueueOptions } from "../../api.ts";
+import { AttemptFields } from "../../parts/attempt-fields.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { messageOf } from "../../parts/notices.tsx";
@@ -77,22 +77,7 @@ export function QueueSettings({ queue, onClose }: { readonly queue: Queue; reado
         Defaults for new jobs of this queue, for every producer. Empty: the producer&apos;s own default. A job that sets a value itself
         keeps it.
       </p>
-      <TextField label="Default retries" inputMode="numeric" placeholder="not set" {...field("maxRetries")} hint={`0 to ${MAX_RETRIES}.`} />
-      <TextField label="Default retry delay" placeholder="not set" {...field("retryDelay")} hint="For example 10s." />
-      <TextField
-        label="Default backoff"
-        placeholder="not set"
-        {...field("backoff")}
-        hint="exponential, fixed, or the name of a function of your workers."
-      />
-      <TextField label="Default timeout" placeholder="not set" {...field("timeout")} hint="Per attempt; 0 for none." />
-      <TextField
-        label="Default max lost attempts"
-        inputMode="numeric"
-        placeholder="not set"
-        {...field("maxLost")}
-        hint="How often a job runs again after its worker died."
-      />
+      <AttemptFields field={field} areDefaults />
       <div className="sm:col-span-2">{reason.field}</div>
     </FormDialog>
   );
