@@ -12,7 +12,7 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 # No install scripts: only the tests need them.
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json vite.config.ts README.md CHANGELOG.md LICENSE llms.txt ./
+COPY tsconfig.json tsconfig.build.json vite.config.ts vite.package.config.ts README.md CHANGELOG.md LICENSE llms.txt ./
 COPY src src
 RUN npm run build && npm pack --ignore-scripts --pack-destination /tmp && mv /tmp/millrace-*.tgz /tmp/millrace.tgz
 

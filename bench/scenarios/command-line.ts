@@ -79,9 +79,9 @@ class Packages implements Disposable {
     const folder = join(this.#folder, String(this.#packages.size));
     mkdirSync(folder);
     // As `npm run build`, but into another folder.
-    const tsc = join(checkout, "node_modules", "typescript", "bin", "tsc");
-    const args = ["-p", join(checkout, "tsconfig.build.json"), "--outDir", join(folder, "dist")];
-    execFileSync(process.execPath, [tsc, ...args], { stdio: ["ignore", process.stderr, process.stderr] });
+    const vite = join(checkout, "node_modules", "vite", "bin", "vite.js");
+    const args = ["build", "--config", "vite.package.config.ts", "--outDir", join(folder, "dist"), "--logLevel", "warn"];
+    execFileSync(process.execPath, [vite, ...args], { cwd: checkout, stdio: ["ignore", process.stderr, process.stderr] });
     copyFileSync(join(checkout, "package.json"), join(folder, "package.json"));
     symlinkSync(join(checkout, "node_modules"), join(folder, "node_modules"));
     writeFileSync(join(folder, HANDLERS), "export default { bench: async () => {} };\n");

@@ -1,6 +1,6 @@
 /** CHECKS INPUT by the schemas of the contract, compiled at their first use. The error names the first wrong field and what it must be. */
 import type { TObject, TSchema } from "typebox";
-import { Compile, type Validator } from "typebox/compile";
+import { Compile, type Validator } from "typebox/schema";
 import { suggest } from "../core/did-you-mean.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { plainName } from "../core/plain-name.ts";
@@ -28,7 +28,7 @@ export function namesOf(schema: TSchema): TSchema {
 }
 
 function faultOf(validator: Validator, schema: TSchema, value: unknown, place: string): MillraceError {
-  const errors = validator.Errors(value);
+  const [, errors] = validator.Errors(value);
   const unknown = errors.find((error) => error.keyword === "additionalProperties");
   const missing = errors.find((error) => error.keyword === "required");
   // An unknown field first: it is probably a typo, and then another field is missing because of it.

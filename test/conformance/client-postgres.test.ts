@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { type PostgresServer, startPostgres } from "../servers/postgres.ts";
+import { databasesInTurn, type PostgresServer, startPostgres } from "../servers/postgres.ts";
 import { mainPathSuite } from "./client.ts";
 import { remoteSource } from "./client-sources.ts";
 
@@ -7,9 +7,11 @@ let server: PostgresServer;
 beforeAll(async () => void (server = await startPostgres()));
 afterAll(() => server.stop());
 
+const databaseInTurn = databasesInTurn(() => server);
+
 mainPathSuite(
   remoteSource("postgres", async () => {
-    const { url, drop } = await server.database();
-    return { url, destroy: drop };
+    const { url, giveBack } = await databaseInTurn();
+    return { url, destroy: giveBack };
   }),
 );

@@ -16,8 +16,12 @@ const TELL_MODULES = `data:text/javascript,${encodeURIComponent(
    registerHooks({ load(url, context, next) { writeSync(3, url + "\\n"); return next(url, context); } });`,
 )}`;
 
-async function modulesOf(...args: readonly string[]): Promise<string[]> {
-  const child = spawn(process.execPath, ["--import", TELL_MODULES, ...CLI, ...args], {
+function modulesOf(...args: readonly string[]): Promise<string[]> {
+  return modulesOfNode(...CLI, ...args);
+}
+
+async function modulesOfNode(...args: readonly string[]): Promise<string[]> {
+  const child = spawn(process.execPath, ["--import", TELL_MODULES, ...args], {
     cwd: temporaryFolder(),
     env: plainEnvironment(),
     stdio: ["ignore", "ignore", "inherit", "pipe"],
@@ -60,4 +64,11 @@ describe("a command loads", () => {
     expect(modules.some((url) => REMOTE_HALF.test(url))).toBe(true);
     expect(modules.filter((url) => [TELEMETRY, LOCAL_HALF, SERVER].some((part) => part.test(url)))).toEqual([]);
   });
+});
+
+test("a server loads what checks schemas, and not what builds them: that is twice as much", async () => {
+  const server = new URL("../../src/server.ts", import.meta.url).href;
+  const modules = await modulesOfNode("--input-type=module", "--eval", `await import(${JSON.stringify(server)})`);
+  expect(modules.some((url) => url.includes("typebox/build/schema/"))).toBe(true);
+  expect(modules.filter((url) => /typebox\/build\/(type|value|compile)\//.test(url))).toEqual([]);
 });

@@ -66,7 +66,9 @@ describe("Dockerfile", () => {
     // The pages and the files for other ways to deploy are for readers: an image has none.
     expect(files.filter((file) => !copied.has(file) && !/^(dist|docs|deploy)/.test(file))).toEqual([]);
     expect(stages[0]!.some(({ keyword, rest }) => keyword === "RUN" && rest.includes("npm run build"))).toBe(true);
-    expect(scripts["build"]!.match(/tsconfig\S*json|vite/g)).toEqual(["tsconfig.build.json", "vite"]);
+    const settings = scripts["build"]!.match(/\S+\.(json|ts)\b/g);
+    expect(settings).toEqual(["tsconfig.build.json", "vite.package.config.ts"]);
+    expect([...settings!, "tsconfig.json", "vite.config.ts"].filter((file) => !copied.has(file))).toEqual([]);
   });
 
   test("runs our command as a user that is not root, and hands it the signal", async () => {

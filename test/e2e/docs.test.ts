@@ -7,10 +7,14 @@ import { describe, expect, test } from "vitest";
 import { freePort } from "../servers/postgres.ts";
 import { codeBlocks } from "./code-blocks.ts";
 import { FRAMEWORKS_PAGE } from "./framework-programs.ts";
-import { CLI, plainEnvironment } from "./run-cli.ts";
+import { joinedMillraceOfThisFile } from "./joined-millrace.ts";
+import { plainEnvironment } from "./run-cli.ts";
 import { startProgram, temporaryFolder } from "./run-program.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** What readers have: the package. */
+const { millrace, compiled } = joinedMillraceOfThisFile();
 
 /** The blocks of this page are one walk, which package.test.ts takes with the package as it is installed. */
 const WALKED = "docs/quickstart.md";
@@ -38,11 +42,16 @@ describe.concurrent("every code block of the documentation is a program that run
     const folder = temporaryFolder(atTheEnd);
     // As in a project of one's own: what the program imports is found beside it.
     mkdirSync(join(folder, "node_modules"));
-    symlinkSync(root, join(folder, "node_modules", "millrace"));
+    symlinkSync(millrace, join(folder, "node_modules", "millrace"));
     for (const name of PACKAGES) symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
     writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
     writeFileSync(join(folder, "program.ts"), block.code);
-    const program = startProgram(join(folder, "program.ts"), [], { cwd: folder, atTheEnd });
+    const program = startProgram(join(folder, "program.ts"), [], {
+      cwd: folder,
+      atTheEnd,
+      conditions: [],
+      env: { NODE_COMPILE_CACHE: compiled },
+    });
     const { code } = await program.ended;
     expect({ code, stderr: program.output.stderr }).toEqual({ code: 0, stderr: "" });
   });
@@ -53,13 +62,13 @@ describe("every bash block of the documentation is a script that runs", () => {
     const cwd = temporaryFolder(atTheEnd);
     const bin = join(cwd, "bin");
     mkdirSync(bin);
-    writeFileSync(join(bin, "millrace"), `#!/bin/sh\nexec ${[process.execPath, ...CLI].map((word) => `'${word}'`).join(" ")} "$@"\n`, {
+    writeFileSync(join(bin, "millrace"), `#!/bin/sh\nexec '${process.execPath}' '${join(millrace, "dist/cli/main.js")}' "$@"\n`, {
       mode: 0o755,
     });
     mkdirSync(join(cwd, "here"));
     // The usual port may be taken: here the server has another, and the script asks there.
     const port = String(await freePort());
-    const { PATH, ...env } = plainEnvironment({ PORT: port });
+    const { PATH, ...env } = plainEnvironment({ PORT: port, NODE_COMPILE_CACHE: compiled });
     const child = spawn("bash", ["-euo", "pipefail", "-c", block.code.replaceAll("127.0.0.1:8080", `127.0.0.1:${port}`)], {
       cwd: join(cwd, "here"),
       env: { ...env, PATH: `${bin}:${dirname(process.execPath)}:${PATH}` },

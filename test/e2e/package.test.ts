@@ -39,6 +39,11 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** Prints the address of every module that is loaded. */
+const TELL_MODULES = `data:text/javascript,${encodeURIComponent(
+  'import { registerHooks } from "node:module"; registerHooks({ load(url, context, next) { console.log("loaded " + url); return next(url, context); } });',
+)}`;
+
 /** A program of the new project, run by Node as it is. */
 async function runProgram(name: string, code: string): Promise<string> {
   writeFileSync(join(project, name), code);
@@ -110,9 +115,11 @@ describe("the tarball", PATIENCE, () => {
     expect(loaded.filter((file) => !isThere(file) && !(isThere(`${file}.gz`) && isThere(`${file}.br`)))).toEqual([]);
   });
 
-  test("has no maps: what is emitted is the source without its types, comments and all", () => {
+  test("has no maps: its code is the source without its types, with names and comments", () => {
     expect(files.filter((file) => file.endsWith(".map"))).toEqual([]);
-    expect(readFileSync(join(installed, "dist/client/dead.js"), "utf8")).toContain("/** Dead letters:");
+    expect(readFileSync(join(installed, "dist/parts/client.js"), "utf8")).toMatch(
+      /\/\*\* Dead letters: .* \*\/\nfunction createDeadLetters\(/,
+    );
   });
 
   test("is of a size to install without a thought", () => {
@@ -145,6 +152,18 @@ describe("installed into an empty folder", PATIENCE, () => {
     const there = new Set(readdirSync(join(project, "node_modules")));
     expect(Object.keys(dependencies).filter((name) => !existsSync(join(project, "node_modules", name)))).toEqual([]);
     expect(Object.keys(devDependencies).filter((name) => there.has(name))).toEqual([]);
+  });
+
+  test("a short command loads few files of ours: one of the engine that it uses, and none of others and of the server", async () => {
+    const main = join(installed, "dist/cli/main.js");
+    const { stdout } = await run(process.execPath, ["--import", TELL_MODULES, main, "stats", "--url", "sqlite:few.db"], {
+      cwd: project,
+      env: userEnvironment(),
+    });
+    const loaded = [...stdout.matchAll(/^loaded .*\/millrace\/dist\/(.*)$/gm)].map(([, file]) => file!);
+    expect(loaded).toContain("parts/sqlite.js");
+    expect(loaded.filter((file) => /parts\/(memory|postgres|redis|remote|server|serve)\d?\.js/.test(file))).toEqual([]);
+    expect(loaded.length).toBeLessThan(25);
   });
 
   test("the quickstart runs from top to bottom", async () => {

@@ -25,17 +25,22 @@ export interface Program {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** Starts a TypeScript program as a process of its own, with "millrace" meaning our sources. It is killed with the test at the latest. */
+export interface ProgramOptions {
+  readonly cwd?: string;
+  readonly atTheEnd?: AtTheEnd;
+  readonly env?: Readonly<Record<string, string>>;
+  /** By which Node finds "millrace". */
+  readonly conditions?: readonly string[];
+}
+
+/** Starts a TypeScript program as a process of its own, with "millrace" meaning our sources, unless `conditions` say otherwise. It is killed with the test at the latest. */
 export function startProgram(
   path: string,
   args: readonly string[] = [],
-  {
-    cwd = process.cwd(),
-    atTheEnd = onTestFinished,
-    env = {},
-  }: { readonly cwd?: string; readonly atTheEnd?: AtTheEnd; readonly env?: Readonly<Record<string, string>> } = {},
+  { cwd = process.cwd(), atTheEnd = onTestFinished, env = {}, conditions = ["millrace-source"] }: ProgramOptions = {},
 ): Program {
-  const child = spawn(process.execPath, ["--conditions=millrace-source", "--disable-warning=ExperimentalWarning", path, ...args], {
+  const flags = [...conditions.map((condition) => `--conditions=${condition}`), "--disable-warning=ExperimentalWarning"];
+  const child = spawn(process.execPath, [...flags, path, ...args], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },

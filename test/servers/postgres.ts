@@ -290,13 +290,13 @@ export async function freePort(): Promise<number> {
 
 /** The engine on a server: every world that is open has a database of its own, empty when it is given out, used again afterwards. */
 export function postgresEngine(server: () => PostgresServer): Engine {
-  const free: { readonly url: string; readonly emptier: pg.Client }[] = [];
+  const databaseInTurn = databasesInTurn(server);
   return {
     name: "postgres",
     hasTransactions: true,
     holdsRows: true,
     async open({ clock }) {
-      const database = free.pop() ?? (await withEmptier(await server().database()));
+      const database = await databaseInTurn();
       const stores: Store[] = [];
       const own: pg.Client[] = [];
       const reopen = async (): Promise<Store> => {
@@ -320,11 +320,34 @@ export function postgresEngine(server: () => PostgresServer): Engine {
         },
         async destroy() {
           await Promise.all([...own.map((client) => client.end()), ...stores.map((store) => store.close())]);
-          await empty(database.emptier);
-          free.push(database);
+          await database.giveBack();
         },
       };
     },
+  };
+}
+
+/** A database with our tables, or with none at its first use. Whoever gives it back has closed what he opened on it. */
+export interface DatabaseInTurn {
+  readonly url: string;
+  readonly giveBack: () => Promise<void>;
+}
+
+/** Gives out databases that are empty, and uses those again that were given back: to make one with its tables takes the server ten times as long. */
+export function databasesInTurn(server: () => PostgresServer): () => Promise<DatabaseInTurn> {
+  const free: DatabaseInTurn[] = [];
+  return async () => {
+    const known = free.pop();
+    if (known !== undefined) return known;
+    const { url, emptier } = await withEmptier(await server().database());
+    const made: DatabaseInTurn = {
+      url,
+      async giveBack() {
+        await empty(emptier);
+        free.push(made);
+      },
+    };
+    return made;
   };
 }
 

@@ -1,8 +1,8 @@
 /** Aliases: the routes of the first source design. They answer 400 to any invalid input. */
-import { Type } from "typebox";
 import { MAX_BODY_BYTES } from "./jobs.ts";
 import type { Route } from "./route.ts";
 import { AliasNewJob, Id, Job, JobSummary, NOTICE, Problem, PrunedJob, Status } from "./schemas.ts";
+import { Type } from "./type.ts";
 
 const Accepted = Type.Object({ job_id: Id, status: Status });
 

@@ -1,9 +1,9 @@
 /** The audit: who changed what. */
-import { Type } from "typebox";
 import { AUDIT_ACTIONS, AUDIT_KEPT_WORDS } from "../../core/audit.ts";
 import { ACTOR_RULE, MAX_ACTOR_LENGTH } from "../../core/manual-change.ts";
 import type { Route } from "./route.ts";
 import { ACTOR, closed, Id, Name, nullable, oneOf, PAGE, Time } from "./schemas.ts";
+import { Type } from "./type.ts";
 
 const AuditEntry = Type.Object({
   number: Type.Integer({ minimum: 1, description: "Higher for a later entry." }),

@@ -1,8 +1,9 @@
 /** Bulk operations: one change for all jobs that match. */
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
 import { BULK_ACTIONS, BULK_STATUSES, MAX_BULK_LIMIT, MAX_OPERATIONS_PAGE, SPREAD_RULE } from "../../core/bulk.ts";
 import type { Route } from "./route.ts";
 import { ACTOR, closed, Count, duration, Id, JOB_FILTER, nullable, oneOf, PAGE, REASON, StatusList, Time } from "./schemas.ts";
+import { Type } from "./type.ts";
 
 const Action = oneOf([...BULK_ACTIONS]);
 

@@ -1,7 +1,7 @@
 /** Sign-in to the dashboard. For everything else, its page uses the public routes. */
-import { Type } from "typebox";
 import type { Route } from "./route.ts";
 import { closed, nullable } from "./schemas.ts";
+import { Type } from "./type.ts";
 
 /** Roles of users: a viewer reads, an operator also changes things. */
 export const ROLES = ["viewer", "operator"] as const;

@@ -1,9 +1,10 @@
 /** Dead letters: jobs that failed for good and wait for somebody to act. */
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
 import { TREND_HOURS } from "../../core/error-tally.ts";
 import { MUTE_RULE } from "../../core/mute.ts";
 import type { Route } from "./route.ts";
 import { ACTOR, closed, Count, duration, Id, JOB_FILTER, JobPage, Message, nullable, PAGE, REASON, Time } from "./schemas.ts";
+import { Type } from "./type.ts";
 
 const Mute = Type.Object({
   group: Type.String(),

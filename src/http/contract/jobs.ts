@@ -1,5 +1,5 @@
 /** Jobs: enqueue, read and change them. */
-import { type TSchema, Type } from "typebox";
+import type { TSchema } from "typebox";
 import type { Reason as Explained } from "../../core/explain.ts";
 import { STATUSES } from "../../core/job.ts";
 import { MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../../core/json.ts";
@@ -30,6 +30,7 @@ import {
   StatusList,
   Time,
 } from "./schemas.ts";
+import { Type } from "./type.ts";
 
 /** The rest of a body besides the payload: key, meta, tags, webhook URL and field names. */
 const ENVELOPE_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
 /** WORK OVER HTTP: claim jobs, extend their leases, report outcomes. And the registry of workers. */
-import { type Static, Type, type TArray, type TInteger } from "typebox";
+import type { Static, TArray, TInteger } from "typebox";
 import { MAX_ERROR_NAME_LENGTH, MAX_ERROR_TEXT_LENGTH, MAX_LOG_LINE_BYTES, MAX_LOG_LINES } from "../../core/job.ts";
 import { LEASE_ANSWERS } from "../../core/lease.ts";
 import { OUTCOME_KINDS } from "../../core/lifecycle.ts";
@@ -21,6 +21,7 @@ import { MAX_BATCH_BYTES } from "./jobs.ts";
 import { HOURS_OF_USE, MINUTES_OF_USE } from "../../core/worker-entry.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Id, Internal, Job, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
+import { Type } from "./type.ts";
 
 export const MAX_WAIT_MS = 30_000;
 

@@ -1,5 +1,5 @@
 /** Queues and statistics. */
-import { type TSchema, Type } from "typebox";
+import type { TSchema } from "typebox";
 import { FINDING_CODES, SEVERITIES } from "../../core/attention.ts";
 import { MAX_TYPES_COUNTED } from "../../core/counters.ts";
 import { MAX_FACETS, MAX_FIELD_LENGTH } from "../../core/facets.ts";
@@ -21,6 +21,7 @@ import {
   REASON,
   Time,
 } from "./schemas.ts";
+import { Type } from "./type.ts";
 
 const StatusCounts = Type.Object(
   Object.fromEntries(STATUSES.map((status) => [status, Count])) as Record<(typeof STATUSES)[number], typeof Count>,

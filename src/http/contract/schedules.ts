@@ -1,10 +1,10 @@
 /** Schedules: they create jobs again and again. */
-import { Type } from "typebox";
 import { MAX_CRON_LENGTH } from "../../core/cron.ts";
 import { MAX_PREVIEW } from "../../core/schedule.ts";
 import { MAX_ZONE_LENGTH } from "../../core/zone.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Id, Job, JOB_FIELDS, Message, Milliseconds, Name, nullable, oneOf, Time, REASON } from "./schemas.ts";
+import { Type } from "./type.ts";
 
 const Schedule = Type.Object({
   name: Name,

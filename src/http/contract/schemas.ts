@@ -2,7 +2,7 @@
  * THE SHAPES ON THE WIRE: JSON in snake_case; times in answers are ISO 8601 in UTC; a field that is not set is null, never left out.
  * The description of an input completes "… must be": both the error message and the reference use it.
  */
-import { type Static, type TEnum, type TInteger, type TNull, type TObject, type TSchema, type TString, type TUnion, Type } from "typebox";
+import type { Static, TEnum, TInteger, TNull, TObject, TSchema, TString, TUnion } from "typebox";
 import { GROUP } from "../../core/error-group.ts";
 import { MAX_FACETS, MAX_FIELD_LENGTH } from "../../core/facets.ts";
 import { MAX_CURSOR_LENGTH, MAX_PAGE } from "../../core/filter.ts";
@@ -14,6 +14,7 @@ import { MAX_REASON_LENGTH } from "../../core/manual-change.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { withoutDate } from "../../core/time-words.ts";
 import { MAX_SEARCH_LENGTH, SEARCH_RULE } from "../../core/search.ts";
+import { Type } from "./type.ts";
 
 // ── Parts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

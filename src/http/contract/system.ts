@@ -1,6 +1,6 @@
 /** Events, metrics, health and this reference. */
-import { Type } from "typebox";
 import type { Route } from "./route.ts";
+import { Type } from "./type.ts";
 
 const Health = Type.Object({ status: Type.Enum(["ok", "unavailable"]) });
 const HEALTH = { 200: { when: "ok", is: Health }, 503: { when: "not ok", is: Health } };
