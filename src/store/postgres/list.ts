@@ -11,10 +11,11 @@ import { type Context, readSummaries } from "./context.ts";
 /** The position of a job in a list: when it was created, and its sequence among jobs of the same moment. */
 type Position = readonly [createdAt: number, seq: number];
 
-/** How many more stretches a list may walk because it skipped internal jobs. */
+/** How many stretches a list may walk because it skipped jobs. */
 const MAX_STRETCHES = MAX_PASSED / MAX_CANDIDATES;
-/** The same with statuses: fewer, because the status of each job has to be looked up in another table. */
-const MAX_STRETCHES_OF_STATUS = 4;
+
+/** How many rows of another status a pick reads at most: one after the other, from a narrow table. */
+const MAX_READ_BESIDE = 100_000;
 
 /**
  * In the order of a state: how many candidates the first stretch looks at if a filter may leave some out, and how fast stretches grow. Each
@@ -155,8 +156,7 @@ async function canPick(context: Context, filter: Filter): Promise<boolean> {
   const status = statusesOf(filter);
   if (status === undefined) return false;
   if (filter.from !== undefined || filter.to !== undefined || isByFacet(filter)) return hasFew(context, filter);
-  const others = (["scheduled", "retrying"] as const).filter((one) => !status.includes(one));
-  return others.length !== 1 || (await countOf(context, others, filter)) <= MAX_PASSED;
+  return hasFewBeside(context, filter, status);
 }
 
 /** Whether there is an index of what is wanted: a facet in one queue. */
@@ -174,20 +174,26 @@ class Walk {
   left: number = MAX_CANDIDATES;
   #stretches = 0;
 
+  /** Whether every job of a wanted status and queue matches. Then all others are skipped, and there is no need to tell them apart. */
+  readonly #isByStatus: boolean;
+
   constructor(context: Context, filter: Filter) {
     this.#context = context;
     this.#filter = filter;
+    const { status, type, priority, tag, facets, group, q, endedFrom, endedTo } = filter;
+    const others = [type, priority, tag, facets, group, q, endedFrom, endedTo];
+    this.#isByStatus = status !== undefined && others.every((value) => value === undefined);
   }
 
   get isOver(): boolean {
-    return this.left <= 0 || this.#stretches >= (statusesOf(this.#filter) === undefined ? MAX_STRETCHES : MAX_STRETCHES_OF_STATUS);
+    return this.left <= 0 || this.#stretches >= MAX_STRETCHES;
   }
 
   /** The end of the stretch after this position; null at the end of the list. */
   async advance(after: Position | null): Promise<Position | null> {
     const end = await this.#ask(after, this.left);
     if (end === null) return null;
-    this.left -= end[2];
+    if (!this.#isByStatus) this.left -= end[2];
     this.#stretches++;
     return [end[0], end[1]];
   }
@@ -201,9 +207,10 @@ class Walk {
     const { connections, sql } = this.#context;
     const filter = this.#filter;
     const range = [...rangeOf(filter, after), jobs];
+    const candidates = this.#isByStatus ? [true, null] : [filter.internal ?? false, statesOf(filter)];
     const [row] = (await (isByFacet(filter)
       ? connections.call(sql.lastOfFacet, [...range, filter.queue, encodeFacets(filter.facets)])
-      : connections.call(sql.lastCandidate, [...range, filter.internal ?? false, statesOf(filter)]))) as (Row | undefined)[];
+      : connections.call(sql.lastCandidate, [...range, ...candidates]))) as (Row | undefined)[];
     return row === undefined ? null : [row[0] as number, row[1] as number, row[2] as number];
   }
 }
@@ -257,9 +264,13 @@ export function talliesOf(statuses: readonly Status[]): string {
 async function hasFew(context: Context, filter: Filter): Promise<boolean> {
   const status = statusesOf(filter);
   if (status === undefined) return false;
-  const isDue = status.includes("scheduled") || status.includes("retrying");
-  const looked = new Set(isDue ? [...status, "scheduled" as const, "retrying" as const] : status);
-  return (await countOf(context, [...looked], filter)) <= MAX_CANDIDATES;
+  return (await countOf(context, status, filter)) <= MAX_CANDIDATES && (await hasFewBeside(context, filter, status));
+}
+
+/** Whether the table of scheduled and retrying jobs, if only one of both statuses is wanted, has few of the other. */
+async function hasFewBeside(context: Context, filter: Filter, status: readonly Status[]): Promise<boolean> {
+  const others = (["scheduled", "retrying"] as const).filter((one) => !status.includes(one));
+  return others.length !== 1 || (await countOf(context, others, filter)) <= MAX_READ_BESIDE;
 }
 
 async function countOf({ connections, sql }: Context, statuses: readonly Status[], { queue, internal = false }: Filter): Promise<number> {
