@@ -189,11 +189,14 @@ const MOST_OF_LANES = 100_000;
 /** How many it reads of a lane at least, if there are not too many lanes: all of the first jobs may be in one. */
 const LEAST_OF_LANE = 64;
 
+/** Later than any place. */
+const NEVER = "4611686018427387904";
+
 /**
  * The first places of each lane. `edge` is the first place at which a lane was not read to its end: what comes after it is not known, and
  * `whole` is what comes before. So a stretch need not read as many from every lane as it looks at. Lanes of a high priority come first as
- * a rule, and those of a lower one long after: so `few` places of each lane, read from the index, say which lanes are `near`, and only of
- * these many are read.
+ * a rule, and those of a lower one long after: so `few` places of each lane say which lanes are `near`, and only of these many are read.
+ * All of this reads only the index; rows are read of `whole` alone.
  */
 const readyPlaces = (s: string): string => `lanes as materialized (select l.id, l.priority * q.head_start as ahead from ${wantedLanes(s)}),
     few as materialized (select least($15, ${LEAST_OF_LANE}, greatest(1, ${MOST_OF_LANES} / greatest(1, count(*)))) as rows from lanes),
@@ -201,14 +204,15 @@ const readyPlaces = (s: string): string => `lanes as materialized (select l.id, 
       from lanes p cross join lateral (select r.run_at - p.ahead as at, row_number() over (order by r.run_at, r.seq) as nth
         from ${s}.ready r where r.lane = p.id and ${isAfter("r", "p")} order by r.run_at, r.seq limit (select rows from few)) x group by 1, 2),
     near as materialized (select id from firsts where first_at <= coalesce((select min(last_at) from firsts), first_at)),
-    most as materialized (select greatest((select rows from few), 2 * $15 / greatest(1, count(*)) + 1) as rows from near),
-    heads as materialized (select x.* from firsts p
-      cross join lateral (select case when p.id = any(array(select id from near)) then (select rows from most) else (select rows from few) end as rows) m
-      cross join lateral (select r.*, r.run_at - p.ahead as at, true as wanted,
-          row_number() over (order by r.run_at, r.seq) = m.rows as is_last
-        from ${s}.ready r where r.lane = p.id and ${isAfter("r", "p")} order by r.run_at, r.seq limit m.rows) x),
-    edge as materialized (select at, seq from heads where is_last order by at, seq limit 1),
-    whole as (select * from heads where not exists (select from edge) or (at, seq) <= (select at, seq from edge))`;
+    most as materialized (select p.id, p.ahead, case when p.id = any(array(select id from near))
+        then greatest((select rows from few), 2 * $15 / greatest(1, (select count(*) from near)) + 1) else (select rows from few) end as rows from firsts p),
+    edge as materialized (select x.run_at - p.ahead as at, x.seq from most p
+      cross join lateral (select r.run_at, r.seq from ${s}.ready r where r.lane = p.id and ${isAfter("r", "p")}
+        order by r.run_at, r.seq offset p.rows - 1 limit 1) x order by 1, 2 limit 1),
+    whole as (select x.* from most p cross join lateral (select r.*, r.run_at - p.ahead as at, true as wanted
+        from ${s}.ready r where r.lane = p.id and ${isAfter("r", "p")}
+          and (r.run_at, r.seq) <= (coalesce((select at from edge), ${NEVER}) + p.ahead, coalesce((select seq from edge), ${NEVER}))
+        order by r.run_at, r.seq limit p.rows) x)`;
 
 const isAfter = (row: string, lane: string): string =>
   `($1::bigint is null or (${row}.run_at, ${row}.seq) > ($1 + ${lane}.ahead, $2::bigint))`;
@@ -231,8 +235,10 @@ const countBodies = (s: string, bodies: string): string => `select count(*) from
     where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
       and $16::bigint > 0`;
 
+/** Lanes are looked up one by one and remembered: joined as a table, it would be read for each job. */
 const walked = (s: string, bodies: string, meant: string): string => `from ${bodies} ${eachState(s, "j", "$5")}
-    join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue where ${ENDS} and ${filter(s)} and ${meant}`;
+    cross join lateral (select * from ${s}.lane x where x.id = j.lane offset 0) l join ${s}.queue q on q.id = l.queue
+    where ${ENDS} and ${filter(s)} and ${meant}`;
 
 const newestBodies = (s: string): string => `(select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j`;
 
