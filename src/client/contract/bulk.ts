@@ -28,7 +28,7 @@ export interface BulkPreview {
   readonly limit: number | null;
   /** Milliseconds over which the jobs come due; null: at once. */
   readonly spread: number | null;
-  /** Not more than `limit`. Exact if the filter names only status and queue; otherwise counted up to about 10,000. */
+  /** Not more than `limit`. Exact if the filter names only status and queue; otherwise counted among at most 10,000 jobs. */
   readonly matched: number;
   readonly matchedIsCapped: boolean;
 }

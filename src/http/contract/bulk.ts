@@ -29,7 +29,7 @@ const MATCHED = {
   }),
   matched: Type.Integer({ minimum: 0, description: "How many jobs matched when the operation started, and not more than `limit`." }),
   matched_is_capped: Type.Boolean({
-    description: "There may be more: counting stops at about 10,000, unless you filter by status and queue only.",
+    description: "There may be more: at most 10,000 jobs are looked at, unless you filter by status and queue only.",
   }),
 };
 
