@@ -24,6 +24,8 @@ export interface BulkRequest {
 export interface BulkPreview {
   readonly action: BulkAction;
   readonly filter: JobFilter;
+  /** What the error of the filter's `group` says: its name and the first line of its message. Null without a group, or if no job has it. */
+  readonly groupWords: string | null;
   /** Null: all that match. */
   readonly limit: number | null;
   /** Milliseconds over which the jobs come due; null: at once. */

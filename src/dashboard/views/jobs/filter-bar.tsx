@@ -14,6 +14,8 @@ import { InternalSwitch } from "../../parts/internal-switch.tsx";
 import { useIsNarrow } from "../../parts/narrow.ts";
 import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
+import { useGroupWords } from "../../queries.ts";
+import { visible } from "../../safe-text.ts";
 import { readTypedTime, typedTime } from "../../typed-time.ts";
 import { readWhere, writeWhere } from "../../where-text.ts";
 
@@ -33,6 +35,7 @@ export function FilterBar({ search, fixed = [], ended }: FilterBarProps): ReactE
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);
   const set = useFilter();
+  const error = useGroupWords(search.group);
   // A single status has a tab; several together have none.
   const hasTab = STATUSES.some((status) => statusWord(status) === search.status);
   const given = FILTER_NAMES.filter((name) => search[name] !== undefined && !fixed.includes(name) && !(name === "status" && hasTab));
@@ -49,7 +52,11 @@ export function FilterBar({ search, fixed = [], ended }: FilterBarProps): ReactE
         </div>
       )}
       <ActiveFilters
-        filters={given.map((name) => ({ name, label: CHIP_NAMES[name] ?? name, value: chipValue(name, search[name] ?? "") }))}
+        filters={given.map((name) => ({
+          name,
+          label: CHIP_NAMES[name] ?? name,
+          value: name === "group" ? visible(error) : chipValue(name, search[name] ?? ""),
+        }))}
         onRemove={(names) => set(Object.fromEntries(names.map((name) => [name, undefined])))}
       />
     </div>
@@ -242,7 +249,7 @@ function WhereInput({ value, onChange }: ValueProps): ReactElement {
 }
 
 /** Names of filters whose name in the URL says too little. */
-const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", where: "payload", group: "error group" };
+const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", where: "payload", group: "error" };
 
 /** `failed` finds dead jobs, too: the chip names every status. */
 function chipValue(name: FilterName, value: string): string {
