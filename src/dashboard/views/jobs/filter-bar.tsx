@@ -213,7 +213,7 @@ function WholeInput({ label, title, placeholder, value, shown, read: readText, o
       onKeyDown={(event) => {
         if (event.key === "Enter") use();
       }}
-      className="h-8 min-w-0 rounded-md border border-input bg-card px-2 aria-invalid:border-destructive"
+      className="h-8 min-w-0 rounded-md border border-input bg-card px-2.5 aria-invalid:border-destructive"
     />
   );
 }
@@ -249,7 +249,7 @@ function WhereInput({ value, onChange }: ValueProps): ReactElement {
 }
 
 /** Names of filters whose name in the URL says too little. */
-const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", where: "payload", group: "error" };
+const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", where: "payload", group: "error group" };
 
 /** `failed` finds dead jobs, too: the chip names every status. */
 function chipValue(name: FilterName, value: string): string {
