@@ -5,9 +5,9 @@ import { TREND_HOURS } from "../../core/error-tally.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
-import { ENDED_STATES, STATE } from "../numbers.ts";
+import { STATE } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
-import { isTallyOf, nowOf } from "./functions/snippets.ts";
+import { nowOf } from "./functions/snippets.ts";
 import { PLACES } from "./tables.ts";
 import { SUMMARY_COLUMNS } from "./codec.ts";
 
@@ -103,13 +103,12 @@ const lists = (s: string) => ({
     ) counted`,
   /** In: queue (null: any), whether to include internal ones. Out: how many queues there are. */
   countQueues: `select count(*) from ${s}.queue q where ($1::text is null or q.name = $1) and ($2::boolean or ${isUsers(s)})`,
-  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs `standing` would read: of some tables all. */
+  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs there are. */
   countStates: `select coalesce(sum(amount), 0)::bigint from (
       select queue, metric, amount from ${s}.tally
       union all select queue, metric, amount from ${s}.cell
-    ) cells where metric = any($1::smallint[])
-      and (not ${isTallyOf("metric", [STATE.pending, ...ENDED_STATES])} or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
-        and ($3::boolean or queue <> all(${internalQueues(s)}))))`,
+    ) cells where metric = any($1::smallint[]) and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
+      and ($3::boolean or queue <> all(${internalQueues(s)}))`,
 });
 
 /**
@@ -270,9 +269,14 @@ const newest = (s: string, columns: string): string =>
   `select ${columns} from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint`;
 const isUsersLane = (s: string): string => `c.lane <> all(array(select id from ${internalLanes(s)}))`;
 
-const standing = (s: string): string => `with s as materialized (
-      select * from ${s}.ready where ${STATE.pending} = any($5::smallint[]) and lane = any(array(select l.id from ${wantedLanes(s)})) union all select * from ${s}.due where $5::smallint[] && '{${STATE.scheduled},${STATE.retrying}}'::smallint[] and state = any($5)
-      union all select * from ${s}.running where ${STATE.running} = any($5) union all select * from ${s}.blocked where ${STATE.blocked} = any($5)
+const standing = (
+  s: string,
+): string => `with w as materialized (select array(select l.id from ${wantedLanes(s)}) as lanes), s as materialized (
+      select * from ${s}.ready where ${STATE.pending} = any($5::smallint[]) and lane = any((select lanes from w)::int[])
+      union all select * from ${s}.due where $5::smallint[] && '{${STATE.scheduled},${STATE.retrying}}'::smallint[] and state = any($5)
+        and lane = any((select lanes from w)::int[])
+      union all select * from ${s}.running where ${STATE.running} = any($5) and lane = any((select lanes from w)::int[])
+      union all select * from ${s}.blocked where ${STATE.blocked} = any($5) and lane = any((select lanes from w)::int[])
       union all select * from ${s}.ended where queue = any(array(
         select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)}))) and state = any($5)
         and ($13::bigint is null or ended_at >= $13) and ($14::bigint is null or ended_at < $14)

@@ -17,7 +17,7 @@ const MAX_STRETCHES = MAX_PASSED / MAX_CANDIDATES;
 /** How many jobs of a facet one call searches: they lie far apart in the table, so that to read one costs three times as much as otherwise. */
 const MOST_SEARCHED_OF_FACET = 4000;
 
-/** How many rows of another status a pick reads at most: one after the other, from a narrow table. */
+/** How many rows of another status or queue a pick reads at most: one after the other, from a narrow table. */
 const MAX_READ_BESIDE = 100_000;
 
 /**
@@ -161,7 +161,7 @@ async function canPick(context: Context, filter: Filter): Promise<boolean> {
   const status = statusesOf(filter);
   if (status === undefined) return false;
   if (filter.from !== undefined || filter.to !== undefined || isByFacet(filter)) return hasFew(context, filter);
-  return hasFewBeside(context, filter, status);
+  return hasFewBeside(context, status);
 }
 
 /** Whether there is an index of what is wanted: a facet in one queue. */
@@ -270,13 +270,17 @@ export function talliesOf(statuses: readonly Status[]): string {
 async function hasFew(context: Context, filter: Filter): Promise<boolean> {
   const status = statusesOf(filter);
   if (status === undefined) return false;
-  return (await countOf(context, status, filter)) <= MAX_CANDIDATES && (await hasFewBeside(context, filter, status));
+  if ((await countOf(context, status, filter)) > MAX_CANDIDATES) return false;
+  return !status.some((one) => DUE.includes(one)) || (await countOf(context, DUE, { internal: true })) <= MAX_READ_BESIDE;
 }
 
-/** Whether the table of scheduled and retrying jobs, if only one of both statuses is wanted, has few of the other. */
-async function hasFewBeside(context: Context, filter: Filter, status: readonly Status[]): Promise<boolean> {
-  const others = (["scheduled", "retrying"] as const).filter((one) => !status.includes(one));
-  return others.length !== 1 || (await countOf(context, others, filter)) <= MAX_READ_BESIDE;
+/** The statuses that share a table. */
+const DUE: readonly Status[] = ["scheduled", "retrying"];
+
+/** Whether that table, if only one of both statuses is wanted, has few jobs of the other. */
+async function hasFewBeside(context: Context, status: readonly Status[]): Promise<boolean> {
+  const others = DUE.filter((one) => !status.includes(one));
+  return others.length !== 1 || (await countOf(context, others, { internal: true })) <= MAX_READ_BESIDE;
 }
 
 async function countOf({ connections, sql }: Context, statuses: readonly Status[], { queue, internal = false }: Filter): Promise<number> {
