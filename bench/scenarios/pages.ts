@@ -30,12 +30,15 @@ const FILTERS = [
   "where=customer:c3&queue=mail",
   "where=customer:c3",
   "where=customer:none&queue=mail",
+  "where=customer:c3&q=no+such+text",
+  "where=other:c3",
 ];
 /** Lists in the order of their status, as the page asks for them. */
 const BY_STATE = [
   ...["pending", "completed", "cancelled", "failed_only", "dead", "scheduled,retrying"].map((status) => `status=${status}`),
   "status=pending&queue=mail&type=t3",
   "status=pending&tag=none",
+  "status=pending&q=no+such+text",
   "status=completed&ended_from=2020-01-01T00:00:00Z&type=none",
   "status=completed&where=customer:c3&queue=mail",
   "status=dead&where=customer:c3&queue=mail",

@@ -1,14 +1,10 @@
 import { BULK_QUEUE } from "../core/bulk.ts";
 import { isInTallies } from "../core/filter.ts";
+import { isId } from "../lib/id.ts";
 import type { Store } from "../store/store.ts";
 import { countJobs, sumOfTallies } from "./count.ts";
 import { listToChange } from "./search.ts";
 import type { FieldFilter } from "./where.ts";
-
-const PAGE = 1000;
-const MAX_COUNTED = 10_000;
-/** If few jobs match, a page has few results, so the number of pages is bounded, too. */
-const MAX_PAGES = 20;
 
 export interface Matched {
   readonly matched: number;
@@ -21,25 +17,25 @@ export function atMost(limit: number | null, { matched, matchedIsCapped }: Match
 }
 
 /**
- * How many jobs match, except bulk operations, which are never changed. From the tallies if the filter names only status and queue; by one
- * count if that reaches the end; otherwise page by page, up to MAX_COUNTED jobs or MAX_PAGES pages.
+ * How many jobs match, except bulk operations, which are never changed. From the tallies if the filter names only status and queue, otherwise
+ * by one count: people wait for the answer, so it looks at no more jobs than a page of a list does.
  */
 export async function countMatching(store: Store, query: FieldFilter): Promise<Matched> {
   const { where, ...plain } = query;
   if (where === undefined && isInTallies(plain)) return { matched: await sumOfTallies(store, plain, BULK_QUEUE), matchedIsCapped: false };
-  if (query.q !== undefined || query.internal === true) return countByWalking(store, query);
+  // Here a whole id means only that job, and a count would find it in payloads, too.
+  if (isId(query.q?.toLowerCase())) return { matched: await countNamed(store, query), matchedIsCapped: false };
   const { count, isCapped } = await countJobs(store, query);
-  return isCapped ? countByWalking(store, query) : { matched: count, matchedIsCapped: false };
+  return { matched: count - (await countOperations(store, query, count)), matchedIsCapped: isCapped };
 }
 
-async function countByWalking(store: Store, query: FieldFilter): Promise<Matched> {
-  let matched = 0;
-  let cursor: string | undefined;
-  for (let page = 1; ; page++) {
-    const found = await listToChange(store, { ...query, sort: "state", limit: PAGE, cursor });
-    matched += found.jobs.filter(({ queue }) => queue !== BULK_QUEUE).length;
-    if (found.cursor === null) return { matched, matchedIsCapped: false };
-    if (matched >= MAX_COUNTED || page === MAX_PAGES) return { matched, matchedIsCapped: true };
-    cursor = found.cursor;
-  }
+async function countNamed(store: Store, query: FieldFilter): Promise<number> {
+  const { jobs } = await listToChange(store, { ...query, limit: 1 });
+  return jobs.filter(({ queue }) => queue !== BULK_QUEUE).length;
+}
+
+/** How many bulk operations a count has among its jobs, at most. */
+async function countOperations(store: Store, query: FieldFilter, count: number): Promise<number> {
+  if (query.internal !== true || (query.queue !== undefined && query.queue !== BULK_QUEUE)) return 0;
+  return Math.min(count, (await countJobs(store, { ...query, queue: BULK_QUEUE })).count);
 }

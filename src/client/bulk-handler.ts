@@ -38,6 +38,8 @@ export interface BulkPayload {
   readonly filter: object;
   readonly matched: number;
   readonly matched_is_capped: boolean;
+  /** What the error of the filter's group said at the start: its jobs may be gone later. Absent as below. */
+  readonly group_words?: string | null;
   /** How many jobs at most, and over which time they come due; absent in an operation that an older version started. */
   readonly limit?: number | null;
   readonly spread_ms?: number | null;

@@ -16,6 +16,7 @@ import { type Portion, readBulkRequest, type Wanted } from "./bulk-request.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { BulkOperation, BulkOperations, BulkPage } from "./client.ts";
 import { readBulkPage } from "./filter.ts";
+import { auditedGroup, readGroupWords } from "./group-words.ts";
 import { readId, readOptions } from "./refusals.ts";
 
 export interface BulkParts extends ClientParts {
@@ -33,18 +34,20 @@ export function createBulk(parts: BulkParts): BulkOperations {
   return {
     async preview(request) {
       const { action, filter, query, limit, spreadMs: spread } = readBulkRequest(request, true);
-      return { action, filter, limit, spread, ...atMost(limit, await countMatching(store, query)) };
+      const [groupWords, matched] = await Promise.all([readGroupWords(store, query.group), countMatching(store, query)]);
+      return { action, filter, groupWords, limit, spread, ...atMost(limit, matched) };
     },
     async start(request, options) {
       const wanted = readBulkRequest(request, false);
       const { id, ...who } = readOptions(options, "the options of a bulk operation", ["id", ...CHANGE_OPTIONS]);
       const actor = readActor(who, parts.actor);
-      const job = newOperation(readNewId(parts, id), wanted, atMost(wanted.limit, await countMatching(store, wanted.query)), actor);
+      const [words, matched] = await Promise.all([readGroupWords(store, wanted.query.group), countMatching(store, wanted.query)]);
+      const job = newOperation(readNewId(parts, id), wanted, words, atMost(wanted.limit, matched), actor);
       const known = await find(store, job.id);
       await store.insert([job]);
       parts.workUntilEnd(job.id);
       // Sent again because its answer was lost, it is the same operation.
-      if (known === null) await writeStart(parts, job.id, wanted, actor);
+      if (known === null) await writeStart(parts, job.id, wanted, words, actor);
       return demand(store, job.id);
     },
     get: (id) => find(store, readId(id)),
@@ -55,13 +58,20 @@ export function createBulk(parts: BulkParts): BulkOperations {
   };
 }
 
-async function writeStart({ writeAudit }: BulkParts, id: string, wanted: Wanted & Portion, actor: Actor): Promise<void> {
+async function writeStart(
+  { writeAudit }: BulkParts,
+  id: string,
+  wanted: Wanted & Portion,
+  words: string | null,
+  actor: Actor,
+): Promise<void> {
   const { action, filter, limit, spreadMs } = wanted;
   const details = detailsOf({
     action,
     limit: limit ?? undefined,
     spread: spreadMs === null ? undefined : formatDuration(spreadMs),
     ...filter,
+    ...auditedGroup(filter.group, words),
   });
   await writeAudit([auditEntry("bulk:started", actor, { jobId: id, queue: filter.queue ?? null, details })]);
 }
@@ -74,9 +84,16 @@ function readNewId({ createId }: BulkParts, id: unknown): string {
   return given;
 }
 
-function newOperation(id: string, wanted: Wanted & Portion, { matched, matchedIsCapped }: Matched, actor: Actor): NewJob {
+function newOperation(
+  id: string,
+  wanted: Wanted & Portion,
+  words: string | null,
+  { matched, matchedIsCapped }: Matched,
+  actor: Actor,
+): NewJob {
   const { action, filter, limit, spreadMs: spread_ms } = wanted;
-  const payload: BulkPayload = { action, filter, limit, spread_ms, matched, matched_is_capped: matchedIsCapped, ...actor };
+  const counted = { matched, matched_is_capped: matchedIsCapped };
+  const payload: BulkPayload = { action, filter, limit, spread_ms, ...counted, group_words: words, ...actor };
   return {
     id,
     type: BULK_TYPE,
@@ -126,12 +143,13 @@ async function listOperations(store: Store, input: unknown): Promise<BulkPage> {
 
 async function toOperation(store: Store, record: JobRecord): Promise<BulkOperation> {
   const payload = JSON.parse(record.payload) as BulkPayload;
-  const { action, filter, limit = null, spread_ms: spread = null, matched, matched_is_capped } = payload;
+  const { action, filter, group_words: groupWords = null, limit = null, spread_ms: spread = null, matched, matched_is_capped } = payload;
   const { updatedAt, ...done } = await progressOf(store, record);
   return {
     id: record.id,
     action,
     filter,
+    groupWords,
     limit,
     spread,
     status: bulkStatusOf(record.status),

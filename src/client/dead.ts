@@ -8,6 +8,7 @@ import { changeJobs } from "./changes.ts";
 import type { DeadLetters } from "./client.ts";
 import { groupErrors } from "./error-groups.ts";
 import { readDeadFilter, readDeadQuery } from "./filter.ts";
+import { auditedGroup, readGroupWords } from "./group-words.ts";
 import { createMutes } from "./mutes.ts";
 import { readOptions } from "./refusals.ts";
 import { listJobs, listToChange } from "./search.ts";
@@ -20,11 +21,13 @@ export function createDeadLetters(parts: ClientParts): DeadLetters {
     const query = readDeadFilter(filter);
     const actor = readActor(readOptions(options, "the options of a change", CHANGE_OPTIONS), parts.actor);
     const changed = { jobs: 0 };
+    // Asked before the change: nobody has the error afterwards.
+    const group = auditedGroup(query.group, await readGroupWords(store, query.group));
     try {
       await changeAll(parts, action, query, actor, changed);
     } finally {
       // Also what was changed before something failed.
-      const details = detailsOf({ ...changed, ...filter });
+      const details = detailsOf({ ...changed, ...filter, ...group });
       if (changed.jobs > 0) await parts.writeAudit([auditEntry(audited, actor, { queue: query.queue ?? null, details })]);
     }
     return changed.jobs;

@@ -8,6 +8,7 @@ import { readMuteTime } from "../core/mute.ts";
 import type { Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { DeadLetters } from "./client.ts";
+import { auditedGroup, readGroupWords } from "./group-words.ts";
 import { readOptions } from "./refusals.ts";
 
 export function createMutes(parts: ClientParts): Pick<DeadLetters, "mute" | "unmute" | "mutes"> {
@@ -19,7 +20,8 @@ export function createMutes(parts: ClientParts): Pick<DeadLetters, "mute" | "unm
       const ttlMs = readMuteTime(time);
       const actor = readActor(who, parts.actor);
       await store.mute(group, actor, ttlMs);
-      const details = detailsOf({ group, for: ttlMs === null ? undefined : formatDuration(ttlMs) });
+      const named = auditedGroup(group, await readGroupWords(store, group));
+      const details = detailsOf({ ...named, for: ttlMs === null ? undefined : formatDuration(ttlMs) });
       await parts.writeAudit([auditEntry("error:muted", actor, { details })]);
       const muted = (await store.mutes()).find((mute) => mute.group === group);
       // Somebody else has unmuted it since, or its time is already over.
@@ -30,7 +32,10 @@ export function createMutes(parts: ClientParts): Pick<DeadLetters, "mute" | "unm
       const actor = readActor(readOptions(options, "the options of a change", CHANGE_OPTIONS), parts.actor);
       const isMuted = (await store.mutes()).some((mute) => mute.group === group);
       await store.unmute(group);
-      if (isMuted) await parts.writeAudit([auditEntry("error:unmuted", actor, { details: detailsOf({ group }) })]);
+      if (isMuted) {
+        const details = detailsOf(auditedGroup(group, await readGroupWords(store, group)));
+        await parts.writeAudit([auditEntry("error:unmuted", actor, { details })]);
+      }
       return isMuted;
     },
     mutes: () => store.mutes(),

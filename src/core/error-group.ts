@@ -14,6 +14,19 @@ export function readGroup(input: unknown): string {
   return input;
 }
 
+/** The longest text by which a group is named, and how much of its end is kept: a path or an id often ends with what tells two errors apart. */
+const MAX_WORDS = 100;
+const WORDS_AT_END = 30;
+
+/** What people call a group: the name of the error and the first line of its message, cut in the middle. */
+export function groupWords({ name, message }: Pick<JobError, "name" | "message">): string {
+  const [first = ""] = message.trim().split("\n", 1);
+  const words = first === "" ? name : `${name}: ${first.trim()}`;
+  const letters = Array.from(words);
+  if (letters.length <= MAX_WORDS) return words;
+  return `${letters.slice(0, MAX_WORDS - WORDS_AT_END - 1).join("")}…${letters.slice(-WORDS_AT_END).join("")}`;
+}
+
 /** The part of a message that identifies its cause comes early, and a long message must not cost more than this. */
 const MAX_NAME = 100;
 const MAX_MESSAGE = 500;

@@ -84,10 +84,10 @@ interface Choices {
 
 /** The options of the operation, or null. What else was chosen is noted in `chosen`. */
 async function confirm(preview: BulkPreview, chosen: Choices): Promise<ChangeOptions | null> {
-  const { action, filter, limit, matched, matchedIsCapped } = preview;
+  const { action, filter, groupWords, limit, matched, matchedIsCapped } = preview;
   const { verb } = WORDS[action];
   const running = action === "cancel" ? await countRunning(filter) : null;
-  const words = filterWords(filter, serverNow());
+  const words = filterWords(filter, serverNow(), groupWords);
   const onSpread = (spread: Spread | undefined): void => void (chosen.spread = spread);
   const body = createElement(BulkQuestion, { words, preview, running, sample: await sampleOf(filter), onSpread });
   const no = action === "cancel" ? "Do not cancel" : "Cancel";

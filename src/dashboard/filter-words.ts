@@ -8,8 +8,11 @@ import type { JobFilter } from "./shapes.ts";
 /** Lists round a span to the minute, and the question may stand for a while. */
 const ROUNDED_MS = 120_000;
 
-/** A sentence that names every condition. Without `now`, times are told as they are: it is about the past. */
-export function filterWords(filter: JobFilter, now: number | null): string {
+/**
+ * A sentence that names every condition. Without `now`, times are told as they are: it is about the past. An error group has its words,
+ * unless no job has the error any more.
+ */
+export function filterWords(filter: JobFilter, now: number | null, groupWords: string | null): string {
   const { status, type, queue, internal, priority, tag, where, group, q, from, to, endedFrom, endedTo, ...others } = filter;
   const words = [
     `${listed(readStatusFilter(status) ?? [])} jobs`.trim(),
@@ -18,7 +21,7 @@ export function filterWords(filter: JobFilter, now: number | null): string {
     priority === undefined ? "" : ` with priority ${priority}`,
     tag === undefined ? "" : ` with the tag ${tag}`,
     where === undefined ? "" : ` with ${listed(Object.entries(where).map(([field, value]) => `${field} "${value}"`))}`,
-    group === undefined ? "" : ` with the same error (group ${group})`,
+    group === undefined ? "" : groupWords === null ? ` with the same error (group ${group})` : ` with the error "${groupWords}"`,
     q === undefined ? "" : ` that contain "${q}"`,
     timeWords("created", from, to, now),
     timeWords("ended", endedFrom, endedTo, now),

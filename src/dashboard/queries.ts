@@ -1,6 +1,7 @@
 /** What the page asks the API for. The first part of a key is the topic by which `live` knows what to fetch again. */
 import { keepPreviousData, QueryCache, QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { LATE_BEAT_MS } from "../core/attention.ts";
+import { groupWords } from "../core/error-group.ts";
 import { servesQueue } from "../core/explain.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { HandledType } from "../core/handled-type.ts";
@@ -212,6 +213,18 @@ export function useErrorGroups(filter: Omit<JobFilter, "status">): UseQueryResul
     // An old answer would be held back as soon as the pointer is on it.
     gcTime: 0,
   });
+}
+
+/** What the error of a group says; the id of the group until it is known, or if no dead letter has it. */
+export function useGroupWords(group: string | undefined): string {
+  const { data } = useQuery({
+    queryKey: ["groups", { group }],
+    queryFn: () => client.dead.groups({ group }),
+    enabled: group !== undefined,
+    staleTime: Infinity,
+  });
+  const [found] = data?.groups ?? [];
+  return found === undefined ? (group ?? "") : groupWords(found);
 }
 
 /** Dead and failed jobs by the value of a facet. Counted each time, as the groups of errors are. */

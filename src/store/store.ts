@@ -54,7 +54,7 @@ export { MAX_BATCH } from "../core/work-limits.ts";
 export { MAX_CANDIDATES } from "../core/filter.ts";
 
 /** Internal jobs and jobs of other statuses do not count as looked at, but one call skips only about this many of them. */
-export const MAX_PASSED = 100_000;
+export const MAX_PASSED = 40_000;
 
 /**
  * How long a store remembers that a claim was repeated. A first try may arrive long after its sender gave up, but no network keeps it for
@@ -154,9 +154,10 @@ export interface Store extends Feed, Shared {
    * - only scheduled and retrying: soonest due first (ties: first inserted first). Both statuses share one index for all queues and types;
    * - any other statuses, or none: newest created first.
    * Looks at MAX_CANDIDATES jobs at most, so it may return fewer than `limit` and still a cursor; a null cursor is the end. Jobs of other
-   * statuses, and internal ones (core/internal.ts) unless the filter says `internal`, do not count as looked at: about MAX_PASSED of them
-   * are skipped at most. With facets and a queue, newest created first, it walks the index of one of the facets, unless few jobs have the
-   * wanted statuses: only jobs of that index are looked at, whatever their status.
+   * statuses, and internal ones (core/internal.ts) unless the filter says `internal`, do not count as looked at: about MAX_PASSED of them are
+   * skipped at most. If the tallies say that no job has a wanted status, the first page is the end. With facets and a queue, newest created
+   * first, it walks the index of one of the facets, unless few jobs have the wanted statuses: only jobs of that index are looked at, whatever
+   * their status.
    * A job that did not come, leave or change while you page is seen exactly once. A cursor belongs to its order: any other one throws
    * `invalid_cursor`. A text search may stop sooner, when it has read more payloads than one call should.
    */

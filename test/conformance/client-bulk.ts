@@ -70,9 +70,9 @@ export function bulkSuite(promises: Promises): void {
       expect(await client.dead.mutes()).toEqual([muted]);
       const entries = (await client.audit()).entries.map(({ action, reason, details }) => [action, reason, details]);
       expect(entries).toEqual([
-        ["error:unmuted", null, `group=${disk!.group}`],
-        ["error:muted", null, `group=${disk!.group}`],
-        ["error:muted", "fixed in 1.4.1", `group=${users!.group} for=1d`],
+        ["error:unmuted", null, `group="Boom: disk full" (${disk!.group})`],
+        ["error:muted", null, `group="Boom: disk full" (${disk!.group})`],
+        ["error:muted", "fixed in 1.4.1", `group="Boom: ${users!.message}" (${users!.group}) for=1d`],
       ]);
       for (const time of ["0s", "366d", "soon"]) {
         await expect(client.dead.mute(users!.group, { for: time as "1s" })).rejects.toMatchObject({ code: "invalid_input", field: "for" });
@@ -131,6 +131,7 @@ export function bulkSuite(promises: Promises): void {
       expect(await client.bulk.preview({ action: "cancel", filter: { tag: "x" } })).toEqual({
         action: "cancel",
         filter: { tag: "x", status: ["scheduled", "pending", "retrying", "blocked", "running"] },
+        groupWords: null,
         limit: null,
         spread: null,
         matched: 1,
@@ -232,6 +233,23 @@ export function bulkSuite(promises: Promises): void {
       // The batch that was under way is done, and was not counted any more.
       expect(cancelled - processed).toBeGreaterThanOrEqual(0);
       expect(cancelled - processed).toBeLessThanOrEqual(500);
+    });
+
+    promises("say what the error of a group is, also when no job has it any more", async (client) => {
+      await die(client, [
+        { type: "mail", message: "no user 1" },
+        { type: "mail", message: "no user 1" },
+      ]);
+      const [found] = (await client.dead.groups()).groups;
+      const words = `${found!.name}: ${found!.message}`;
+      const request = { action: "delete", filter: { group: found!.group } } as const;
+      expect(await client.bulk.preview(request)).toMatchObject({ groupWords: words, matched: 2 });
+      const { id } = await run(client, request);
+      expect(await client.bulk.get(id)).toMatchObject({ groupWords: words, succeeded: 2 });
+      const [entry] = (await client.audit({ action: "bulk:started" })).entries;
+      expect(entry!.details).toContain(`group="${words}" (${found!.group})`);
+      expect(await client.bulk.preview(request)).toMatchObject({ groupWords: null, matched: 0 });
+      expect(await client.bulk.preview({ action: "delete", filter: { tag: "none" } })).toMatchObject({ groupWords: null });
     });
 
     promises("refuse what cannot be meant", async (client) => {

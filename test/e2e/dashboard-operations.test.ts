@@ -22,6 +22,36 @@ test("operations that others started are listed with what they did, and a reload
   await page.getByText("1 operation on this page").waitFor();
 });
 
+test("an error group is named by what its error says: in the dialog, among operations and in the audit", async () => {
+  const { client, visit } = await open();
+  await client.enqueueMany([{ type: "email:send" }, { type: "email:send" }, { type: "report:make" }]);
+  await letDie(client, "email:send", "550 no such mailbox");
+  await letDie(client, "report:make", "the disk is full");
+  const { groups } = await client.dead.groups();
+  const { group } = groups.find(({ message }) => message.includes("mailbox"))!;
+  const words = "Discard: 550 no such mailbox";
+  const page = await visit("dead");
+  await page.locator(`[data-group="${group}"]`).getByRole("button", { name: "Retry 2", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(`Dead jobs with the error "${words}".`).waitFor();
+  await dialog.getByRole("button", { name: "Retry them" }).click();
+  await page.getByText("2 jobs are queued for retry").waitFor();
+  await page.goto(page.url().replace(/dead.*/, "operations"));
+  await page.getByText(`Dead jobs with the error "${words}".`).waitFor();
+  await page.goto(page.url().replace(/operations.*/, "audit"));
+  await page.getByText(`group="${words}" (${group})`).first().waitFor();
+});
+
+test("the chip of an error group says what its error says", async () => {
+  const { client, visit } = await open();
+  await client.enqueue("email:send");
+  await letDie(client, "email:send", "550 no such mailbox");
+  const [found] = (await client.dead.groups()).groups;
+  const page = await visit(`jobs?group=${found!.group}`);
+  await page.getByText("Discard: 550 no such mailbox").first().waitFor();
+  expect(await page.getByText(found!.group).count()).toBe(0);
+});
+
 test("the page has the newest operations, and pages with older ones", async () => {
   const { client, visit } = await open();
   for (let n = 0; n < 26; n++) await client.wait((await client.bulk.start({ action: "cancel", filter: { tag: `t${n}` } })).id);

@@ -144,8 +144,9 @@ function matchedFigure({ matched, matchedIsCapped }: BulkOperation): string {
   return count(matched) + (matchedIsCapped ? "+" : "");
 }
 
-function filterText({ filter }: BulkOperation): string {
-  return Object.entries(filter)
+function filterText({ filter, groupWords }: BulkOperation): string {
+  const named = groupWords === null ? filter : { ...filter, group: `"${groupWords}" (${filter.group})` };
+  return Object.entries(named)
     .map(([name, value]) => `${name}=${Array.isArray(value) ? value.join(",") : String(value)}`)
     .join(" ");
 }

@@ -24,11 +24,13 @@ export interface BulkRequest {
 export interface BulkPreview {
   readonly action: BulkAction;
   readonly filter: JobFilter;
+  /** What the error of the filter's `group` says: its name and the first line of its message. Null without a group, or if no job has it. */
+  readonly groupWords: string | null;
   /** Null: all that match. */
   readonly limit: number | null;
   /** Milliseconds over which the jobs come due; null: at once. */
   readonly spread: number | null;
-  /** Not more than `limit`. Exact if the filter names only status and queue; otherwise counted up to about 10,000. */
+  /** Not more than `limit`. Exact if the filter names only status and queue; otherwise counted among at most 10,000 jobs. */
   readonly matched: number;
   readonly matchedIsCapped: boolean;
 }

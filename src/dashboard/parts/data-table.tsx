@@ -15,7 +15,7 @@ export interface Column<Row> {
   readonly place?: "title" | "corner";
   /** If the table is too wide, columns move below the title: first those with a number, the lowest first, then the others from the end. */
   readonly yields?: number;
-  /** Whether a row has nothing here: a card then leaves it out. */
+  /** Whether a row has nothing here: a card leaves it out, and so does the place below the title. */
   readonly isEmpty?: (row: Row) => boolean;
   /** The value to sort by. Absent: rows cannot be sorted by this column. */
   readonly sortBy?: (row: Row) => string | number;
@@ -150,12 +150,14 @@ function yieldingColumns<Row>(columns: readonly Column<Row>[]): readonly Column<
 function Below<Row>({ row, columns }: { readonly row: Row; readonly columns: readonly Column<Row>[] }): ReactElement {
   return (
     <dl className="flex flex-wrap gap-x-3 pb-1 text-xs font-normal text-muted-foreground">
-      {columns.map(({ id, title, cell }) => (
-        <div key={id} className="flex items-center gap-1">
-          <dt>{title}</dt>
-          <dd>{cell(row)}</dd>
-        </div>
-      ))}
+      {columns
+        .filter(({ isEmpty }) => isEmpty?.(row) !== true)
+        .map(({ id, title, cell }) => (
+          <div key={id} className="flex items-center gap-1">
+            <dt>{title}</dt>
+            <dd>{cell(row)}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

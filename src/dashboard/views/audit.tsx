@@ -155,7 +155,7 @@ function textOr(text: string | null): ReactNode {
   return text === null ? (
     none()
   ) : (
-    <span className="wrap-anywhere sm:line-clamp-2" title={visible(text)}>
+    <span className="wrap-anywhere sm:line-clamp-3" title={visible(text)}>
       {visible(text)}
     </span>
   );

@@ -28,9 +28,15 @@ const MATCHED = {
   filter: Type.Record(Type.String(), Type.Unknown(), {
     description: "Which jobs match. It always names the statuses; times are ISO 8601 in UTC.",
   }),
+  group_words: nullable(
+    Type.String({
+      description:
+        "What the error of the filter's group says: its name and the first line of its message. Null without a group, or if no job has it.",
+    }),
+  ),
   matched: Type.Integer({ minimum: 0, description: "How many jobs matched when the operation started, and not more than `limit`." }),
   matched_is_capped: Type.Boolean({
-    description: "There may be more: counting stops at about 10,000, unless you filter by status and queue only.",
+    description: "There may be more: at most 10,000 jobs are looked at, unless you filter by status and queue only.",
   }),
 };
 

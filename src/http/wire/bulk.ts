@@ -49,9 +49,10 @@ export function toPreviewWire(preview: BulkPreview): BulkPreviewWire {
   return { ...toMatchedWire(preview), dry_run: true };
 }
 
-function toMatchedWire({ action, filter, limit, spread, matched, matchedIsCapped }: BulkPreview): Omit<BulkPreviewWire, "dry_run"> {
+function toMatchedWire(preview: BulkPreview): Omit<BulkPreviewWire, "dry_run"> {
+  const { action, filter, groupWords, limit, spread, matched, matchedIsCapped } = preview;
   const words = fieldsToSnakeCase(withTimes(filter, toTime as Turn));
-  return { action, filter: words, limit, spread, matched, matched_is_capped: matchedIsCapped };
+  return { action, filter: words, group_words: groupWords, limit, spread, matched, matched_is_capped: matchedIsCapped };
 }
 
 export function fromPreviewWire({ filter, matched_is_capped, ...wire }: Omit<BulkPreviewWire, "dry_run">): BulkPreview {
@@ -59,6 +60,8 @@ export function fromPreviewWire({ filter, matched_is_capped, ...wire }: Omit<Bul
   return {
     action,
     filter: withTimes(fromFilterWire(filter), fromTime as Turn),
+    // A server of an older version does not send it.
+    groupWords: wire.group_words ?? null,
     limit,
     spread,
     matched,

@@ -57,6 +57,8 @@ function linesOf(
         }),
       );
     case "due": {
+      // Without a job of a wanted status, the others of the line are not read in vain.
+      if (!here.some((queue) => queue.hasAny(statusesOf(query)!))) return [];
       const start = after === null ? null : { order: after.at, seq: after.seq };
       return [due.inOrder(start).map((job) => ({ at: job.order, seq: job.seq, job }))];
     }

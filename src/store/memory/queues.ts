@@ -49,6 +49,11 @@ export class StoredQueue {
     return waiting >= capacity;
   }
 
+  /** Whether it has jobs in one of these statuses. */
+  hasAny(statuses: readonly Status[]): boolean {
+    return statuses.some((status) => LEVELS.some((_, level) => this.#count(status, level) > 0));
+  }
+
   state(): QueueState {
     const counts = STATUSES.flatMap((status) => LEVELS.map((level, number) => ({ status, level, count: this.#count(status, number) })));
     const { name, settings, paused } = this;

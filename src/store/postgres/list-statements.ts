@@ -5,9 +5,9 @@ import { TREND_HOURS } from "../../core/error-tally.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
 import { SEARCHED_PAYLOAD_BYTES } from "../../core/search.ts";
 import { HOUR_MS } from "../../core/time-units.ts";
-import { ENDED_STATES, STATE } from "../numbers.ts";
+import { STATE } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
-import { isTallyOf, nowOf } from "./functions/snippets.ts";
+import { nowOf } from "./functions/snippets.ts";
 import { PLACES } from "./tables.ts";
 import { SUMMARY_COLUMNS } from "./codec.ts";
 
@@ -103,13 +103,12 @@ const lists = (s: string) => ({
     ) counted`,
   /** In: queue (null: any), whether to include internal ones. Out: how many queues there are. */
   countQueues: `select count(*) from ${s}.queue q where ($1::text is null or q.name = $1) and ($2::boolean or ${isUsers(s)})`,
-  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs; those not ended, in all queues. */
+  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs there are. */
   countStates: `select coalesce(sum(amount), 0)::bigint from (
       select queue, metric, amount from ${s}.tally
       union all select queue, metric, amount from ${s}.cell
-    ) cells where metric = any($1::smallint[])
-      and (not ${isTallyOf("metric", ENDED_STATES)} or (($2::text is null or queue = (select id from ${s}.queue where name = $2))
-        and ($3::boolean or queue <> all(${internalQueues(s)}))))`,
+    ) cells where metric = any($1::smallint[]) and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
+      and ($3::boolean or queue <> all(${internalQueues(s)}))`,
 });
 
 /**
@@ -143,7 +142,7 @@ const listStatements = (s: string, found: string, meant: string) => ({
    * Cost: the candidates asked for, in each queue and state. For pending jobs, which are in as many lanes as there are types and priorities,
    * a few times the candidates asked for: see `readyPlaces`.
    */
-  ended: inOrder(s, found, meant, endedPlaces(s), "desc"),
+  ended: inOrder(s, found, meant, endedPlaces(s), "desc", `${endedEdge(s)},`),
   pending: inOrder(s, found, meant, "select * from whole", "asc", `${readyPlaces(s)},`, "not exists (select from edge) and"),
   due: inOrder(s, found, meant, duePlaces(s), "asc"),
 });
@@ -153,8 +152,8 @@ const inOrder = (s: string, found: string, meant: string, places: string, way: "
     , n as (select count(*) over (), count(*) filter (where wanted) over (), ${isOver} count(*) over () < $15, at, seq from c
       order by at ${way === "asc" ? "desc" : "asc"}, seq ${way === "asc" ? "desc" : "asc"} limit 1)
     select * from n left join lateral (
-      select s.at, s.seq, ${found}, ${SUMMARY_COLUMNS} from c s ${eachOf(s, "job", "j", "s")}
-        join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+      select s.at, s.seq, ${found}, ${SUMMARY_COLUMNS} from c s join ${s}.lane l on l.id = s.lane join ${s}.queue q on q.id = l.queue
+        ${eachOf(s, "job", "j", "s")}
       where s.wanted and ${ENDS} and ($4::bigint is null or j.created_at < $4) and ${filter(s)} and ${meant}
       order by s.at ${way}, s.seq ${way} limit $16
     ) m on true`;
@@ -163,32 +162,59 @@ const inOrder = (s: string, found: string, meant: string, places: string, way: "
 const wantedLanes = (s: string): string => `${s}.lane l join ${s}.queue q on q.id = l.queue
   where ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)})`;
 
+/** Each wanted queue and state. */
+const endedLines = (s: string): string => `(select q.id, wanted.state from ${s}.queue q cross join unnest($5::smallint[]) wanted(state)
+      where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)})) p`;
+
 const endedPlaces = (s: string): string => `select x.*, x.ended_at as at, true as wanted
-    from (select q.id, wanted.state from ${s}.queue q cross join unnest($5::smallint[]) wanted(state)
-      where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)})) p
-    cross join lateral (select * from ${s}.ended e where e.queue = p.id and e.state = p.state
+    from ${endedLines(s)} cross join lateral (select * from ${s}.ended e where e.queue = p.id and e.state = p.state
       and ($1::bigint is null or (e.ended_at <= $1 and (e.ended_at < $1 or e.seq < $2::bigint)))
       and ($13::bigint is null or e.ended_at >= $13) and ($14::bigint is null or e.ended_at < $14)
+      and e.ended_at >= coalesce((select at from edge), 0)
       order by e.ended_at desc, e.seq desc limit $15) x`;
+
+/**
+ * When the last job of the stretch ended, or earlier; no row if there are too few. Reads only the index. So rows are read of those queues
+ * whose jobs are in the stretch, and not as many of every queue. Jobs of the moment at which the list begins come on top: of these the
+ * index does not know which were shown before.
+ */
+const endedEdge = (s: string): string => `edge as materialized (select x.ended_at as at from ${endedLines(s)}
+    cross join lateral (select e.ended_at from ${s}.ended e where e.queue = p.id and e.state = p.state and ($1::bigint is null or e.ended_at < $1)
+      and ($13::bigint is null or e.ended_at >= $13) and ($14::bigint is null or e.ended_at < $14)
+      order by e.ended_at desc limit $15) x order by x.ended_at desc offset $15 - 1 limit 1)`;
 
 /** About how many rows a stretch of pending jobs reads at most, from all lanes together. */
 const MOST_OF_LANES = 100_000;
 /** How many it reads of a lane at least, if there are not too many lanes: all of the first jobs may be in one. */
 const LEAST_OF_LANE = 64;
 
+/** Later than any place. */
+const NEVER = "4611686018427387904";
+
 /**
  * The first places of each lane. `edge` is the first place at which a lane was not read to its end: what comes after it is not known, and
- * `whole` is what comes before. So a stretch need not read as many from every lane as it looks at.
+ * `whole` is what comes before. So a stretch need not read as many from every lane as it looks at. Lanes of a high priority come first as
+ * a rule, and those of a lower one long after: so `few` places of each lane say which lanes are `near`, and only of these many are read.
+ * All of this reads only the index; rows are read of `whole` alone.
  */
 const readyPlaces = (s: string): string => `lanes as materialized (select l.id, l.priority * q.head_start as ahead from ${wantedLanes(s)}),
-    most as materialized (select greatest(2 * $15 / n + 1, least($15, ${LEAST_OF_LANE}, ${MOST_OF_LANES} / n)) as rows
-      from (select greatest(1, count(*)) as n from lanes) counted),
-    heads as materialized (select x.* from lanes p
-      cross join lateral (select r.*, r.run_at - p.ahead as at, true as wanted, row_number() over (order by r.run_at, r.seq) as nth
-        from ${s}.ready r where r.lane = p.id and ($1::bigint is null or (r.run_at, r.seq) > ($1 + p.ahead, $2::bigint))
-        order by r.run_at, r.seq limit (select rows from most)) x),
-    edge as materialized (select at, seq from heads where nth = (select rows from most) order by at, seq limit 1),
-    whole as (select * from heads where not exists (select from edge) or (at, seq) <= (select at, seq from edge))`;
+    few as materialized (select least($15, ${LEAST_OF_LANE}, greatest(1, ${MOST_OF_LANES} / greatest(1, count(*)))) as rows from lanes),
+    firsts as materialized (select p.id, p.ahead, min(x.at) as first_at, max(x.at) filter (where nth = (select rows from few)) as last_at
+      from lanes p cross join lateral (select r.run_at - p.ahead as at, row_number() over (order by r.run_at, r.seq) as nth
+        from ${s}.ready r where r.lane = p.id and ${isAfter("r", "p")} order by r.run_at, r.seq limit (select rows from few)) x group by 1, 2),
+    near as materialized (select id from firsts where first_at <= coalesce((select min(last_at) from firsts), first_at)),
+    most as materialized (select p.id, p.ahead, case when p.id = any(array(select id from near))
+        then greatest((select rows from few), 2 * $15 / greatest(1, (select count(*) from near)) + 1) else (select rows from few) end as rows from firsts p),
+    edge as materialized (select x.run_at - p.ahead as at, x.seq from most p
+      cross join lateral (select r.run_at, r.seq from ${s}.ready r where r.lane = p.id and ${isAfter("r", "p")}
+        order by r.run_at, r.seq offset p.rows - 1 limit 1) x order by 1, 2 limit 1),
+    whole as (select x.* from most p cross join lateral (select r.*, r.run_at - p.ahead as at, true as wanted
+        from ${s}.ready r where r.lane = p.id and ${isAfter("r", "p")}
+          and (r.run_at, r.seq) <= (coalesce((select at from edge), ${NEVER}) + p.ahead, coalesce((select seq from edge), ${NEVER}))
+        order by r.run_at, r.seq limit p.rows) x)`;
+
+const isAfter = (row: string, lane: string): string =>
+  `($1::bigint is null or (${row}.run_at, ${row}.seq) > ($1 + ${lane}.ahead, $2::bigint))`;
 
 /** One index for both statuses, all queues and all types. */
 const duePlaces = (s: string): string => `select x.* from (
@@ -208,8 +234,10 @@ const countBodies = (s: string, bodies: string): string => `select count(*) from
     where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
       and $16::bigint > 0`;
 
+/** Lanes are looked up one by one and remembered: joined as a table, it would be read for each job. */
 const walked = (s: string, bodies: string, meant: string): string => `from ${bodies} ${eachState(s, "j", "$5")}
-    join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue where ${ENDS} and ${filter(s)} and ${meant}`;
+    cross join lateral (select * from ${s}.lane x where x.id = j.lane offset 0) l join ${s}.queue q on q.id = l.queue
+    where ${ENDS} and ${filter(s)} and ${meant}`;
 
 const newestBodies = (s: string): string => `(select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j`;
 
@@ -225,27 +253,35 @@ const newestOfFacet = (s: string, queue: string, facets: string): string => `sel
 const eachOf = (s: string, table: string, name: string, other: string): string =>
   `cross join lateral (select * from ${s}.${table} x where x.id = ${other}.id offset 0) ${name}`;
 
-/** The same for the tables of these states (null: all). The server knows them when it plans, so it looks in no other table. */
+/**
+ * The same for the tables of these states (null: all). The server knows them when it plans, so it looks in no other table, and in none after
+ * the one that has the job.
+ */
 const eachState = (s: string, other: string, states: string): string =>
   `cross join lateral (${Object.entries(PLACES)
     .map(([table, held]) => {
       const isWanted = `(${states}::smallint[] is null or ${states}::smallint[] && '{${held.join()}}'::smallint[])`;
       return `select * from ${s}.${table} x where x.id = ${other}.id and ${isWanted}`;
     })
-    .join(" union all ")} offset 0) s`;
+    .join(" union all ")} limit 1) s`;
 
 const newest = (s: string, columns: string): string =>
   `select ${columns} from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint`;
 const isUsersLane = (s: string): string => `c.lane <> all(array(select id from ${internalLanes(s)}))`;
 
-const standing = (s: string): string => `with s as materialized (
-      select * from ${s}.ready where ${STATE.pending} = any($5::smallint[]) and lane = any(array(select l.id from ${wantedLanes(s)})) union all select * from ${s}.due where $5::smallint[] && '{${STATE.scheduled},${STATE.retrying}}'::smallint[] and state = any($5)
-      union all select * from ${s}.running where ${STATE.running} = any($5) union all select * from ${s}.blocked where ${STATE.blocked} = any($5)
+const standing = (
+  s: string,
+): string => `with w as materialized (select array(select l.id from ${wantedLanes(s)}) as lanes), s as materialized (
+      select * from ${s}.ready where ${STATE.pending} = any($5::smallint[]) and lane = any((select lanes from w)::int[])
+      union all select * from ${s}.due where $5::smallint[] && '{${STATE.scheduled},${STATE.retrying}}'::smallint[] and state = any($5)
+        and lane = any((select lanes from w)::int[])
+      union all select * from ${s}.running where ${STATE.running} = any($5) and lane = any((select lanes from w)::int[])
+      union all select * from ${s}.blocked where ${STATE.blocked} = any($5) and lane = any((select lanes from w)::int[])
       union all select * from ${s}.ended where queue = any(array(
         select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)}))) and state = any($5)
         and ($13::bigint is null or ended_at >= $13) and ($14::bigint is null or ended_at < $14)
       limit $15
     )`;
 
-const picked = (s: string, meant: string): string => `from s ${eachOf(s, "job", "j", "s")} join ${s}.lane l on l.id = j.lane
-    join ${s}.queue q on q.id = l.queue where ${BEGINS} and ${ENDS} and ${filter(s)} and ${meant}`;
+const picked = (s: string, meant: string): string => `from s join ${s}.lane l on l.id = s.lane join ${s}.queue q on q.id = l.queue
+    ${eachOf(s, "job", "j", "s")} where ${BEGINS} and ${ENDS} and ${filter(s)} and ${meant}`;

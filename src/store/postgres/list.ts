@@ -11,10 +11,14 @@ import { type Context, readSummaries } from "./context.ts";
 /** The position of a job in a list: when it was created, and its sequence among jobs of the same moment. */
 type Position = readonly [createdAt: number, seq: number];
 
-/** How many more stretches a list may walk because it skipped internal jobs. */
+/** How many stretches a list may walk because it skipped jobs. */
 const MAX_STRETCHES = MAX_PASSED / MAX_CANDIDATES;
-/** The same with statuses: fewer, because the status of each job has to be looked up in another table. */
-const MAX_STRETCHES_OF_STATUS = 4;
+
+/** How many jobs of a facet one call searches: they lie far apart in the table, so that to read one costs three times as much as otherwise. */
+const MOST_SEARCHED_OF_FACET = 4000;
+
+/** How many rows of another status or queue a pick reads at most: one after the other, from a narrow table. */
+const MAX_READ_BESIDE = 100_000;
 
 /**
  * In the order of a state: how many candidates the first stretch looks at if a filter may leave some out, and how fast stretches grow. Each
@@ -37,6 +41,8 @@ async function listByState(context: Context, query: ListQuery, order: StateOrder
   const jobs: JobSummaryRecord[] = [];
   const { statements, texts, isMeant } = searchOf(context, query);
   let place = query.cursor === undefined ? null : decodePlace("p", order, query.cursor);
+  // Without a job of a wanted status, the others of the table are not read in vain.
+  if (order === "due" && place === null && (await countOf(context, statusesOf(query)!, query)) === 0) return { jobs, cursor: null };
   const longest = await longestStretch(context, query, order);
   let most = Math.min(longest, isFound(query, order) ? query.limit + 1 : FIRST_STRETCH);
   for (let candidates = 0, passed = 0; ;) {
@@ -155,8 +161,7 @@ async function canPick(context: Context, filter: Filter): Promise<boolean> {
   const status = statusesOf(filter);
   if (status === undefined) return false;
   if (filter.from !== undefined || filter.to !== undefined || isByFacet(filter)) return hasFew(context, filter);
-  const others = (["scheduled", "retrying"] as const).filter((one) => !status.includes(one));
-  return others.length !== 1 || (await countOf(context, others, filter)) <= MAX_PASSED;
+  return hasFewBeside(context, status);
 }
 
 /** Whether there is an index of what is wanted: a facet in one queue. */
@@ -171,23 +176,30 @@ class Walk {
   readonly #context: Context;
   readonly #filter: Filter;
   /** How many jobs the next stretch looks at. */
-  left: number = MAX_CANDIDATES;
+  left: number;
   #stretches = 0;
+
+  /** Whether every job of a wanted status and queue matches. Then all others are skipped, and there is no need to tell them apart. */
+  readonly #isByStatus: boolean;
 
   constructor(context: Context, filter: Filter) {
     this.#context = context;
     this.#filter = filter;
+    const { status, type, priority, tag, facets, group, q, endedFrom, endedTo } = filter;
+    const others = [type, priority, tag, facets, group, q, endedFrom, endedTo];
+    this.left = isByFacet(filter) && q !== undefined ? MOST_SEARCHED_OF_FACET : MAX_CANDIDATES;
+    this.#isByStatus = status !== undefined && others.every((value) => value === undefined);
   }
 
   get isOver(): boolean {
-    return this.left <= 0 || this.#stretches >= (statusesOf(this.#filter) === undefined ? MAX_STRETCHES : MAX_STRETCHES_OF_STATUS);
+    return this.left <= 0 || this.#stretches >= MAX_STRETCHES;
   }
 
   /** The end of the stretch after this position; null at the end of the list. */
   async advance(after: Position | null): Promise<Position | null> {
     const end = await this.#ask(after, this.left);
     if (end === null) return null;
-    this.left -= end[2];
+    if (!this.#isByStatus) this.left -= end[2];
     this.#stretches++;
     return [end[0], end[1]];
   }
@@ -201,9 +213,10 @@ class Walk {
     const { connections, sql } = this.#context;
     const filter = this.#filter;
     const range = [...rangeOf(filter, after), jobs];
+    const candidates = this.#isByStatus ? [true, null] : [filter.internal ?? false, statesOf(filter)];
     const [row] = (await (isByFacet(filter)
       ? connections.call(sql.lastOfFacet, [...range, filter.queue, encodeFacets(filter.facets)])
-      : connections.call(sql.lastCandidate, [...range, filter.internal ?? false, statesOf(filter)]))) as (Row | undefined)[];
+      : connections.call(sql.lastCandidate, [...range, ...candidates]))) as (Row | undefined)[];
     return row === undefined ? null : [row[0] as number, row[1] as number, row[2] as number];
   }
 }
@@ -257,9 +270,17 @@ export function talliesOf(statuses: readonly Status[]): string {
 async function hasFew(context: Context, filter: Filter): Promise<boolean> {
   const status = statusesOf(filter);
   if (status === undefined) return false;
-  const isDue = status.includes("scheduled") || status.includes("retrying");
-  const looked = new Set(isDue ? [...status, "scheduled" as const, "retrying" as const] : status);
-  return (await countOf(context, [...looked], filter)) <= MAX_CANDIDATES;
+  if ((await countOf(context, status, filter)) > MAX_CANDIDATES) return false;
+  return !status.some((one) => DUE.includes(one)) || (await countOf(context, DUE, { internal: true })) <= MAX_READ_BESIDE;
+}
+
+/** The statuses that share a table. */
+const DUE: readonly Status[] = ["scheduled", "retrying"];
+
+/** Whether that table, if only one of both statuses is wanted, has few jobs of the other. */
+async function hasFewBeside(context: Context, status: readonly Status[]): Promise<boolean> {
+  const others = DUE.filter((one) => !status.includes(one));
+  return others.length !== 1 || (await countOf(context, others, { internal: true })) <= MAX_READ_BESIDE;
 }
 
 async function countOf({ connections, sql }: Context, statuses: readonly Status[], { queue, internal = false }: Filter): Promise<number> {

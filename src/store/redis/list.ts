@@ -41,6 +41,8 @@ interface Source {
   rows: Row[];
   /** The next stretch is after this place; null if there is none. */
   after: Place | "start" | null;
+  /** How far the last stretch went, if it did not begin at the start; null if none was read yet. */
+  span: number | null;
 }
 
 /** The most jobs that one call returns. */
@@ -48,6 +50,8 @@ const LONGEST_STRETCH = 500;
 /** The most jobs that one call looks at, or searches: it blocks the server meanwhile. */
 const MOST_LOOKED_AT = 2000;
 const MOST_SEARCHED = 500;
+/** The same for the first call to each partition, which shows how many of the jobs it has. */
+const FIRST_LOOKED_AT = 500;
 
 /** Columns of a job in a reply: id, body, record, where the search text was found, and by what it is sorted. */
 const COLUMNS = 5;
@@ -69,14 +73,11 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
     // A source with nothing before the first job is not read before that job is shown. So a page always makes progress.
     const isOpen = ({ rows, after }: Source): boolean =>
       rows.length === 0 && after !== null && (source === null || after === "start" || comesBefore(order, after, source.rows[0]!.place));
-    const empty = sources.filter(isOpen);
+    const empty = furthestBehind(sources.filter(isOpen), order);
     if (empty.length > 0) {
       if (looked.isEnough) return { jobs, cursor: encodeCursor(order, firstLeft(sources, order)) };
-      // If some are filtered out here, it is not known how many it takes.
-      const stretch = filtersHere(query, order)
-        ? LONGEST_STRETCH
-        : Math.min(LONGEST_STRETCH, Math.ceil((2 * query.limit) / sources.length) + 1);
-      const most = looked.share(empty.length);
+      const stretch = stretchFor(query, order, query.limit - jobs.length, empty.length);
+      const most = empty[0]!.span === null ? Math.min(FIRST_LOOKED_AT, looked.share(2 * empty.length)) : looked.share(empty.length);
       await Promise.all(empty.map(async (source) => looked.add(await fill(context, source, query, stretch, most))));
       continue;
     }
@@ -85,6 +86,18 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
     if (jobs.length === query.limit) return { jobs, cursor: encodeCursor(order, rightBefore(order, source.rows[0]!.place)) };
     jobs.push(source.rows.shift()!.job);
   }
+}
+
+/**
+ * How many jobs each of `sources` returns next. If every job matches, each gets an equal share of what is missing, and one that has most of
+ * the jobs is asked once more: what is read beyond the page is read again for the next one. With a filter, all that match may be in one. If
+ * some are filtered out here, it is not known how many it takes.
+ */
+function stretchFor(query: ListQuery, order: StateOrder | null, missing: number, sources: number): number {
+  if (filtersHere(query, order)) return LONGEST_STRETCH;
+  const { type, priority, tag, facets, q } = query;
+  const isPlain = [type, priority, tag, facets, q].every((filter) => filter === undefined);
+  return Math.min(LONGEST_STRETCH, Math.ceil(missing / (isPlain ? sources : 1)) + 1);
 }
 
 /** How many jobs a call has looked at. Skipped jobs, internal or of another status, are not candidates, but have their own limit. */
@@ -116,6 +129,26 @@ function firstOf(sources: readonly Source[], order: StateOrder | null): Source |
   return best;
 }
 
+/**
+ * Which of these to read next: first all, then the one that is furthest behind, and those that it may catch up with. What a source
+ * has read further ahead is lost if the page ends before, so one with few jobs waits for one with most of them.
+ */
+function furthestBehind(open: readonly Source[], order: StateOrder | null): readonly Source[] {
+  const unread = open.filter(({ span }) => span === null);
+  if (unread.length > 0 || open.length < 2) return unread.length > 0 ? unread : open;
+  const last = open.reduce((first, source) => (comesBefore(order, placeAfter(source), placeAfter(first)) ? source : first));
+  return open.filter((source) => distance(placeAfter(last), placeAfter(source)) <= last.span!);
+}
+
+function placeAfter({ after }: Source): Place {
+  return after as Place;
+}
+
+/** In the order of creation only sequences differ, which are times. */
+function distance(a: Place, b: Place): number {
+  return Math.abs(a.at - b.at) || (a.at === 0 && b.at === 0 ? Math.abs(a.seq - b.seq) : 0);
+}
+
 /** Where the next page begins if this one has looked at enough: nothing after it was shown yet. */
 function firstLeft(sources: readonly Source[], order: StateOrder | null): Place {
   const places = sources.flatMap(({ rows, after }) =>
@@ -139,7 +172,9 @@ async function fill(
   const [parts, after, looked, lanes, , passed] = listOf(await readStretch(context, source, query, want, most));
   const isByCreation = source.line === "created";
   const isMeant = matcherOf(isByCreation ? { ...query, from: undefined } : query);
+  const before = source.after;
   source.after = readPlace(textOf(after), source.line);
+  source.span = before === null || before === "start" || source.after === null ? 0 : distance(before, source.after);
   for (const { place, job, isInPayload } of readRows(parts, lanes)) {
     // What follows is older still.
     if (isByCreation && query.from !== undefined && job.createdAt < query.from) source.after = null;
@@ -181,7 +216,9 @@ function argsOf({ after, line, queues }: Source, filter: Filter, want: number, m
   const bound = String(Math.min(most, q === undefined ? MOST_LOOKED_AT : MOST_SEARCHED));
   const wanted = [type ?? "", queue ?? "", min!, max!, since!, jsonOf(filter.tag), jsonOf(filter.facets), internal === true ? "1" : ""];
   const args = [begins, before!, states, String(want), bound, ...wanted, endsFrom!, endsBefore!, ...textsOf(q)];
-  return line === "created" ? args : [...args, LETTER[line], place.seq, ...queues];
+  if (line !== "created") return [...args, LETTER[line], place.seq, ...queues];
+  // At its start the tallies may say that there is no such job. Further down they could not say whether the rest has one.
+  return after === "start" && statusesOf(filter) !== undefined ? [...args, ...queues] : args;
 }
 
 /** The three arguments of a search. */
@@ -263,7 +300,7 @@ async function sourcesOf({ registry }: Context, filter: Filter, line: Line, afte
   const partitions = queue === undefined ? await registry.partitions() : new Map([[partitionOf(queue), [queue]]]);
   return Array.from(partitions, ([partition, names]) => {
     const queues = names.filter((name) => !leavesOut(filter, name));
-    return { partition, queues, line, rows: [], after };
+    return { partition, queues, line, rows: [], after, span: null };
   });
 }
 

@@ -63,7 +63,6 @@ export function* placesInOrder(
 
 function linesOf(on: Connection, catalog: Catalog, query: ListQuery, order: StateOrder): Line[] {
   const line = (text: Line["text"], ...values: number[]): Line => ({ text, values, places: [], given: 0, isRead: false });
-  if (order === "due") return [line(nextDue)];
   const queues = catalog.allQueues().filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
   if (order === "pending") {
     const types = query.type === undefined ? "*" : [query.type];
@@ -71,7 +70,10 @@ function linesOf(on: Connection, catalog: Catalog, query: ListQuery, order: Stat
   }
   const states = new Set(statusesOf(query)!.map((status) => STATE[status]));
   const places = queues.flatMap(({ id }) => [...states].map((state) => [id, state] as const));
-  return places.filter(([queue, state]) => on.number(TALLY_OF_STATE, queue, state)! > 0).map((place) => line(nextEnded, ...place));
+  const filled = places.filter(([queue, state]) => on.number(TALLY_OF_STATE, queue, state)! > 0);
+  if (order === "ended") return filled.map((place) => line(nextEnded, ...place));
+  // Without a job of a wanted status, the others of the index are not read in vain.
+  return filled.length === 0 ? [] : [line(nextDue)];
 }
 
 /** Where the list begins: after the given place, and at the end of the wanted time. */

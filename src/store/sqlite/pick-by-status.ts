@@ -17,7 +17,10 @@ export interface Range {
 /** The sequences of all jobs in the wanted statuses, newest first, if the tallies say that they are few; else null. */
 export function pickFew(on: Connection, catalog: Catalog, query: Filter, range: Range): number[] | null {
   const picks = picksOf(on, catalog, query);
-  if (picks === null || picks.reduce((sum, { count }) => sum + count(), 0) > MAX_CANDIDATES) return null;
+  if (picks === null) return null;
+  // Without a job of a wanted status, the others of its index are not read in vain.
+  if (picks.every(({ count, passed }) => count() === passed())) return [];
+  if (picks.reduce((sum, { count }) => sum + count(), 0) > MAX_CANDIDATES) return null;
   return picks
     .flatMap(({ seqs }) => seqs(range.below, MAX_CANDIDATES))
     .filter((seq) => seq >= range.from)

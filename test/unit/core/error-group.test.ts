@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { errorGroup, GROUP, withGroup } from "../../../src/core/error-group.ts";
+import { errorGroup, GROUP, groupWords, withGroup } from "../../../src/core/error-group.ts";
 
 const group = (message: string): string => errorGroup("Error", message);
 
@@ -19,6 +19,18 @@ describe("errors are of one group", () => {
     ["what comes after 500 characters", `${"x".repeat(500)}a`, `${"x".repeat(500)}b`],
   ] as const)("that differ in %s", ([, one, other]) => {
     expect(group(one)).toBe(group(other));
+  });
+});
+
+describe("a group is named by", () => {
+  test.for([
+    ["name and message", "TypeError", "x is not a function", "TypeError: x is not a function"],
+    ["the first line alone", "Error", "\n no route \nat a\nat b", "Error: no route"],
+    ["its name, without a message", "TimeoutError", "", "TimeoutError"],
+    ["both ends of a long one", "Error", `${"a".repeat(90)}${"z".repeat(90)}`, `Error: ${"a".repeat(62)}…${"z".repeat(30)}`],
+    ["whole characters", "E", "\u{1F4A5}".repeat(120), `E: ${"\u{1F4A5}".repeat(66)}…${"\u{1F4A5}".repeat(30)}`],
+  ] as const)("%s", ([, name, message, words]) => {
+    expect(groupWords({ name, message })).toBe(words);
   });
 });
 

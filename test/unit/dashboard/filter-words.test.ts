@@ -19,6 +19,12 @@ describe("a filter in words", () => {
     [{ status: ["dead"], to: new Date(NOW).toISOString() }, `Dead jobs, created before ${localTime(NOW)}.`],
     [{ status: ["dead"], later: "7d" }, 'Dead jobs, later "7d".'],
   ])("%j", (filter, words) => {
-    expect(filterWords(filter, NOW)).toBe(words);
+    expect(filterWords(filter, NOW, null)).toBe(words);
+  });
+
+  test("names an error group by what the error says, or else by its id", () => {
+    const filter = { status: ["dead"], group: "40e5f16b5ed8" };
+    expect(filterWords(filter, NOW, "Error: boom")).toBe('Dead jobs with the error "Error: boom".');
+    expect(filterWords(filter, NOW, null)).toBe("Dead jobs with the same error (group 40e5f16b5ed8).");
   });
 });

@@ -11,6 +11,7 @@ describe("bulk operations over HTTP", () => {
     expect(body).toEqual({
       action: "cancel",
       filter: { type: "a", from: "2020-01-01T00:00:00.000Z", status: ["scheduled", "pending", "retrying", "blocked", "running"] },
+      group_words: null,
       limit: null,
       spread: null,
       matched: 1,

@@ -14,6 +14,8 @@ import { InternalSwitch } from "../../parts/internal-switch.tsx";
 import { useIsNarrow } from "../../parts/narrow.ts";
 import { LEVELS } from "../../parts/priority.tsx";
 import { Suggest } from "../../parts/suggest.tsx";
+import { useGroupWords } from "../../queries.ts";
+import { visible } from "../../safe-text.ts";
 import { readTypedTime, typedTime } from "../../typed-time.ts";
 import { readWhere, writeWhere } from "../../where-text.ts";
 
@@ -33,6 +35,7 @@ export function FilterBar({ search, fixed = [], ended }: FilterBarProps): ReactE
   const isNarrow = useIsNarrow();
   const [isOpen, setOpen] = useState(false);
   const set = useFilter();
+  const error = useGroupWords(search.group);
   // A single status has a tab; several together have none.
   const hasTab = STATUSES.some((status) => statusWord(status) === search.status);
   const given = FILTER_NAMES.filter((name) => search[name] !== undefined && !fixed.includes(name) && !(name === "status" && hasTab));
@@ -49,7 +52,11 @@ export function FilterBar({ search, fixed = [], ended }: FilterBarProps): ReactE
         </div>
       )}
       <ActiveFilters
-        filters={given.map((name) => ({ name, label: CHIP_NAMES[name] ?? name, value: chipValue(name, search[name] ?? "") }))}
+        filters={given.map((name) => ({
+          name,
+          label: CHIP_NAMES[name] ?? name,
+          value: name === "group" ? visible(error) : chipValue(name, search[name] ?? ""),
+        }))}
         onRemove={(names) => set(Object.fromEntries(names.map((name) => [name, undefined])))}
       />
     </div>
@@ -206,7 +213,7 @@ function WholeInput({ label, title, placeholder, value, shown, read: readText, o
       onKeyDown={(event) => {
         if (event.key === "Enter") use();
       }}
-      className="h-8 min-w-0 rounded-md border border-input bg-card px-2 aria-invalid:border-destructive"
+      className="h-8 min-w-0 rounded-md border border-input bg-card px-2.5 aria-invalid:border-destructive"
     />
   );
 }

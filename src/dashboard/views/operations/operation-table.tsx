@@ -18,14 +18,14 @@ const COLUMNS: readonly Column<BulkOperation>[] = [
   {
     id: "operation",
     title: "Operation",
-    cell: ({ action, filter, limit, spread }) => (
+    cell: ({ action, filter, groupWords, limit, spread }) => (
       <span className="block font-normal">
         <span className="block font-medium">
           {ACTION_WORDS[action]}
           {limit !== null && ` the newest ${count(limit)}`}
           {spreadWords(spread)}
         </span>
-        <span className="block break-words text-muted-foreground">{filterWords(filter, null)}</span>
+        <span className="block break-words text-muted-foreground">{visible(filterWords(filter, null, groupWords))}</span>
       </span>
     ),
     className: "min-w-56 max-w-xl",
@@ -74,7 +74,7 @@ export function OperationTable({ operations }: { readonly operations: readonly B
       rowProps={({ id }) => ({ "data-operation": id })}
       actions={isOperator ? StopButton : undefined}
       details={{
-        label: ({ action, filter }) => `Details of ${action} ${filterWords(filter, null)}`,
+        label: ({ action, filter, groupWords }) => `Details of ${action} ${visible(filterWords(filter, null, groupWords))}`,
         body: Failures,
         has: ({ failed, error }) => failed > 0 || error !== null,
       }}

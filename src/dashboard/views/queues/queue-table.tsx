@@ -45,6 +45,8 @@ const ALL_COLUMNS: readonly Column<Queue>[] = [
     cell: ({ name, counts }) => <CountLink queue={name} status={status} value={counts[status]} />,
     end: true,
     sortBy: ({ counts }) => counts[status],
+    // Few use it, and without room its column is the first to go below the name.
+    ...(status === "blocked" ? { isEmpty: ({ counts }: Queue) => counts.blocked === 0 } : {}),
   })),
   {
     id: "rate",

@@ -1,8 +1,9 @@
 /** WHICH JOBS A LIST OR A COUNT LOOKS AT, and in which order. Parts of the scripts in list.ts, which say what to do with each. */
 import { INTERNAL_MARK } from "../../../core/internal.ts";
-import { KEPT_STATES, STATE, statusOf, STAYING_STATES, tallyCells } from "../../numbers.ts";
+import { STATUSES } from "../../../core/job.ts";
+import { KEPT_STATES, STATE, STAYING_STATES, tallyCells } from "../../numbers.ts";
 import { MAX_CANDIDATES } from "../../store.ts";
-import { ENDED, HEAD, MEMBER, RECORD } from "../layout.ts";
+import { ENDED, HEAD, HEAD_FLAG, isSet, MEMBER, RECORD } from "../layout.ts";
 import { isOneOf } from "./parts.ts";
 
 /** After RECORDS, LANES and FACETS: the arguments of a list, and whether a job is wanted. */
@@ -21,28 +22,53 @@ local function isLeftOut(number)
   return isOwn[number]
 end
 
+-- A job without a record is one that nobody has touched yet, so it has not ended.
 local function endedInTime(record)
   if not endedFrom and not endedTo then return true end
+  if not record then return false end
   local over = ${RECORD.open("record", "over")}
   return (not endedFrom or over >= endedFrom) and (not endedTo or over < endedTo)
 end
 
--- Whether a job has the wanted state, and is not left out. Each that has not is counted.
-local function isCandidate(record)
-  local state, number = ${RECORD.open("record", "state", "lane")}
-  if leavesOut and isLeftOut(number) then return false end
-  if isState[state] then return true end
-  passed = passed + 1
-  return false
+-- State, priority and lane. Without a record the body says them: to make a record of it would take longer than all other tests together.
+local function factsOf(record, body)
+  if record then return ${RECORD.open("record", "state", "priority", "lane")} end
+  local flags, priority, number = ${HEAD.open("body", "flags", "priority", "lane")}
+  return ${isSet("flags", HEAD_FLAG.scheduled)} and ${STATE.scheduled} or ${STATE.pending}, priority, number
 end
 
-local function isWanted(record)
-  if not isCandidate(record) or not endedInTime(record) then return false end
-  local priority, number = ${RECORD.open("record", "priority", "lane")}
+-- Whether a job matches. Each that is left out, or in another state, is counted.
+local function isWanted(record, body)
+  local state, priority, number = factsOf(record, body)
+  if leavesOut and isLeftOut(number) then return false end
+  if not isState[state] then
+    passed = passed + 1
+    return false
+  end
+  if not endedInTime(record) then return false end
   if low and (priority < low or priority > high) then return false end
   if type == '' and queue == '' then return true end
   local lane = laneOf(number)
   return (type == '' or lane.type == type) and (queue == '' or lane.queue.name == queue)
+end
+
+-- Whether a queue has jobs of a wanted state, among these states. If it has none, its jobs would be read to the end for nothing.
+local TALLIES = { ${STATUSES.map((status) => `[${STATE[status]}] = { ${tallyCells(status).join(", ")} }`).join(", ")} }
+local function hasAny(name, states)
+  for state in pairs(states) do
+    for _, count in ipairs(isState[state] and redis.call('HMGET', B .. 't:' .. name, unpack(TALLIES[state])) or {}) do
+      if count and tonumber(count) > 0 then return true end
+    end
+  end
+  return false
+end
+
+-- The same for all queues that are arguments, from one on.
+local function hasAnyFrom(first)
+  for index = first, #ARGV do
+    if hasAny(ARGV[index], isState) then return true end
+  end
+  return false
 end
 `;
 
@@ -52,7 +78,8 @@ end
  *
  * In: now; below, a sequence or ""; created before, or ""; the states wanted; how many jobs to show, and about how many to look at, at
  *     most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or ""; facets as JSON, or "";
- *     "1" to include internal jobs; ended from, or ""; ended before, or "".
+ *     "1" to include internal jobs; ended from, or ""; ended before, or ""; the three inputs of a search (each ""); from the start of a
+ *     list of some states: the queues …, whose tallies may say that there is no such job.
  * Out: { jobs as (id, body, record, 1 if the payload has the search text, 0) without payload and result …, below which sequence to go on
  *     ("": there are no more), how many were looked at, lanes, how many were shown, how many of those looked at were skipped: internal jobs
  *     and jobs in other states }
@@ -100,14 +127,11 @@ local function pick(places, below)
   end
   table.sort(members, function (a, b) return a[1] > b[1] end)
   for _, member in ipairs(members) do
-    local id, body = member[2], nil
+    local id = member[2]
     local record = redis.call('HGET', B .. 's', id)
-    if not record then
-      body = redis.call('HGET', B .. 'j', id)
-      record = fresh(body)
-    end
+    local body = not record and redis.call('HGET', B .. 'j', id)
     looked = looked + 1
-    if (isWanted(record) and show(id, body, record)) or looked >= most then return answer(member[1]) end
+    if (isWanted(record, body) and show(id, body, record)) or looked >= most then return answer(member[1]) end
   end
   return answer(nil)
 end
@@ -155,17 +179,15 @@ local function walk(stretches, below)
     local records = mget('s', ids)
     for index = #ids, 1, -1 do
       local id, record, body = ids[index], records[index], nil
-      if not record and (unseen or first) then
-        body = redis.call('HGET', B .. 'j', id)
-        record = body and fresh(body)
-      end
+      if not record and (unseen or first) then body = redis.call('HGET', B .. 'j', id) end
       local seq
-      if record then seq = ${RECORD.open("record", "seq")} end
+      if record then seq = ${RECORD.open("record", "seq")}
+      elseif body then seq = ${HEAD.open("body", "seq")} end
       if not first or not seq or seq < below then
         looked = looked + 1
         -- Without a record it waits, and such jobs are not wanted; or it is gone.
-        if not record then passed = passed + 1
-        elseif isWanted(record) and show(id, body, record) then return answer(seq) end
+        if not seq then passed = passed + 1
+        elseif isWanted(record, body) and show(id, body, record) then return answer(seq) end
         if looked >= most and seq then return answer(seq) end
       end
     end
@@ -185,6 +207,7 @@ if facet and (not places or fewer <= few) then
   return walk(jobsIn(facet, below, before), below)
 end
 if places then return pick(places, below) end
+if ARGV[20] and not hasAnyFrom(20) then return answer(nil) end
 return walk(allJobs(below, before), below)
 `;
 
@@ -193,7 +216,7 @@ return walk(allJobs(below, before), below)
  * merged while they are read.
  *
  * In: as above, but not a sequence to begin below: the end, rank or due time after which to begin, or ""; and after the three inputs of a
- *     search (each ""): the letter of the line (see below); the sequence after which to begin; queues ….
+ *     search: the letter of the line (see below); the sequence after which to begin; queues ….
  * Out: as above, but of each job also by what it is sorted, and the place to go on after is two numbers.
  */
 export const BY_STATE = `
@@ -285,23 +308,13 @@ local function endedEntries(key)
   end
 end
 
--- Whether a queue has ended jobs of a wanted state. If it has none, its line would be read to the end for nothing.
-local TALLIES = { ${KEPT_STATES.map((state) => `[${state}] = { ${tallyCells(statusOf(state)).join(", ")} }`).join(", ")} }
-local function hasKept(name)
-  for state, cells in pairs(TALLIES) do
-    for _, count in ipairs(isState[state] and redis.call('HMGET', B .. 't:' .. name, unpack(cells)) or {}) do
-      if count and tonumber(count) > 0 then return true end
-    end
-  end
-  return false
-end
-
+local KEPT = { ${KEPT_STATES.map((state) => `[${state}] = true`).join(", ")} }
 local function linesOf()
   local lines = {}
   local function add(read) lines[#lines + 1] = { read = read, items = {}, first = 1, isOpen = true } end
   if letter == 'E' then
     for index = 22, #ARGV do
-      if hasKept(ARGV[index]) then add(endedEntries(B .. 'e:' .. ARGV[index])) end
+      if hasAny(ARGV[index], KEPT) then add(endedEntries(B .. 'e:' .. ARGV[index])) end
     end
     if ${STAYING_STATES.map((state) => `isState[${state}]`).join(" or ")} then add(falling(B .. 'x')) end
   elseif letter == 'P' then
@@ -328,24 +341,68 @@ local function headOf(line)
   return line.items[line.first]
 end
 
-local lines = linesOf()
-while true do
-  local best, item
-  for _, line in ipairs(lines) do
-    local head = headOf(line)
-    if head and (not item or isBefore(head, item)) then best, item = line, head end
+-- The lines as a heap, the one whose head comes first on top: with many types there are many lines.
+local lines = {}
+local function sink(at)
+  local line = lines[at]
+  while true do
+    local child = 2 * at
+    if not lines[child] then break end
+    if lines[child + 1] and isBefore(lines[child + 1].head, lines[child].head) then child = child + 1 end
+    if not isBefore(lines[child].head, line.head) then break end
+    lines[at], at = lines[child], child
   end
-  if not item then return answer(nil) end
-  best.first = best.first + 1
-  if item.id then
-    looked = looked + 1
-    local record, body = item.record or redis.call('HGET', B .. 's', item.id), nil
-    if not record then
-      body = redis.call('HGET', B .. 'j', item.id)
-      record = fresh(body)
-    end
-    if isWanted(record) and show(item.id, body, record, item.at) then return answer(item) end
-  end
-  if looked >= most then return answer(item) end
+  lines[at] = line
 end
+
+if not startAt and not hasAnyFrom(22) then return answer(nil) end
+for _, line in ipairs(linesOf()) do
+  line.head = headOf(line)
+  if line.head then lines[#lines + 1] = line end
+end
+for at = math.floor(#lines / 2), 1, -1 do sink(at) end
+
+-- The next items of all lines, in order.
+local function take(count)
+  local items = {}
+  while lines[1] and #items < count and (#items == 0 or looked < most) do
+    local line = lines[1]
+    items[#items + 1] = line.head
+    line.first = line.first + 1
+    line.head = headOf(line)
+    if not line.head then
+      lines[1] = lines[#lines]
+      lines[#lines] = nil
+    end
+    if lines[1] then sink(1) end
+  end
+  return items
+end
+
+-- Records of a stretch are read at once; bodies one by one, because they may be large.
+local function readRecords(items)
+  local without, ids = {}, {}
+  for _, item in ipairs(items) do
+    if item.id and not item.record then
+      without[#without + 1] = item
+      ids[#ids + 1] = item.id
+    end
+  end
+  local records = mget('s', ids)
+  for index, item in ipairs(without) do item.record = records[index] end
+end
+
+local items
+repeat
+  items = take(math.min(CHUNK, math.max(1, most - looked)))
+  readRecords(items)
+  for _, item in ipairs(items) do
+    if item.id then
+      looked = looked + 1
+      local body = not item.record and redis.call('HGET', B .. 'j', item.id)
+      if isWanted(item.record, body) and show(item.id, body, item.record, item.at) then return answer(item) end
+    end
+  end
+until looked >= most or not items[1]
+return answer(items[#items])
 `;

@@ -6,12 +6,12 @@ import { FACETS, wantedFacets } from "./facets.ts";
 import { COUNT_BEFORE, LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
-/** Adds a job to the answer. */
+/** Adds a job to the answer. One that nobody has touched yet comes without a record. */
 const ADD = `
 local function add(id, body, record, place, at)
   laneOf(laneIn(body))
   jobs[#jobs + 1] = id
-  jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record)
+  jobs[#jobs + 1], jobs[#jobs + 2] = summary(body, record or fresh(body))
   jobs[#jobs + 1] = place
   jobs[#jobs + 1] = string.format('%.0f', at or 0)
 end
@@ -79,25 +79,23 @@ end
 const FIND_TEXT = `
 local text, inJson, isLikeId = ARGV[17], ARGV[18], ARGV[19] == '1'
 local find, lower, format = string.find, string.lower, string.format
-local typeHas, triples, values, spent = {}, {}, {}, 0
+local typeHas, values, spent = {}, {}, 0
 for number = 0, 63 do values[sub('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', number + 1, number + 1)] = number end
 
 local function isTired() return spent > ${4 * 1024 * 1024} end
 
 local function has(packed)
   packed = lower(packed)
-  return find(packed, text, 1, true) or find(packed, inJson, 1, true)
+  return find(packed, text, 1, true) or (inJson ~= text and find(packed, inJson, 1, true))
 end
 
 -- Each two characters of a packed id are three digits.
+local triples = setmetatable({}, { __index = function (known, pair)
+  known[pair] = format('%03x', values[sub(pair, 1, 1)] * 64 + values[sub(pair, 2, 2)])
+  return known[pair]
+end })
 local function longId(id)
-  local digits = {}
-  for at = 1, 21, 2 do
-    local pair = sub(id, at, at + 1)
-    if not triples[pair] then triples[pair] = format('%03x', values[sub(pair, 1, 1)] * 64 + values[sub(pair, 2, 2)]) end
-    digits[#digits + 1] = triples[pair]
-  end
-  local hex = table.concat(digits)
+  local hex = string.gsub(id, '..', triples)
   return sub(hex, 1, 8) .. '-' .. sub(hex, 9, 12) .. '-' .. sub(hex, 13, 16) .. '-' .. sub(hex, 17, 20) .. '-' .. sub(hex, 21, 32)
 end
 
@@ -111,6 +109,7 @@ local function placeOf(id, body, record)
   local number = laneIn(body)
   if typeHas[number] == nil then typeHas[number] = find(lower(laneOf(number).type), text, 1, true) and true or false end
   if typeHas[number] or has(sub(body, ${HEAD.bytes + 1}, line - 1)) or (isLikeId and find(longId(id), text, 1, true)) then return 0 end
+  if not record then return nil end
   local wl, pl, el, at = ${RECORD.open("record", "wl", "pl", "el")}
   if el > 0 and has(sub(record, at + wl + pl, at + wl + pl + el - 1)) then return 0 end
   return nil
