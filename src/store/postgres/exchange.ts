@@ -14,7 +14,7 @@ import {
   ids,
   laneOf,
   numbers,
-  readLeased,
+  readGranted,
   type Row,
   texts,
 } from "./codec.ts";
@@ -82,17 +82,23 @@ async function call(
   sendHints(context, settlements, answers, head);
   const granted = rows.filter(([claim]) => claim !== CLOGGED);
   if (claims.length > 0 && starts === null) context.laneStarts.looked(granted.length < rows.length);
-  return { answers, claimed: await readClaimed(context, granted, claims.length, starts) };
+  return { answers, claimed: await readClaimed(context, granted, claims, starts) };
 }
 
-async function readClaimed(context: Context, rows: readonly Row[], claims: number, starts: UsedStarts | null): Promise<LeasedRecord[][]> {
+async function readClaimed(
+  context: Context,
+  rows: readonly Row[],
+  claims: readonly Claim[],
+  starts: UsedStarts | null,
+): Promise<LeasedRecord[][]> {
   const { catalog } = context;
-  const claimed: LeasedRecord[][] = Array.from({ length: claims }, () => []);
+  const claimed: LeasedRecord[][] = claims.map(() => []);
   for (const row of rows) {
     const lane = laneOf(row, JOB_AT);
     if (catalog.laneOf(lane) === undefined) await catalog.learn(rows.map((row) => laneOf(row, JOB_AT)));
-    const lease = readLeased(row, catalog.laneOf(lane)!, row[DEAD_LETTERS_AT] as boolean, JOB_AT);
-    claimed[row[0] as number]!.push(lease);
+    const claim = row[0] as number;
+    const lease = readGranted(row, catalog.laneOf(lane)!, row[DEAD_LETTERS_AT] as boolean, claims[claim]!, JOB_AT);
+    claimed[claim]!.push(lease);
     context.laneStarts.claimed(lane, lease.runAt, starts);
   }
   return claimed;
