@@ -9,6 +9,7 @@ import {
   applied,
   bucket,
   changed,
+  columnsOf,
   hasEnded,
   byKey,
   indexFacets,
@@ -43,13 +44,10 @@ const startedAfter = (job: string, held: string): string => `least(${job}.starte
 /**
  * The plain end (see core/lifecycle.ts), which is hot. Counts how many were applied.
  * Cost: the settlements, however many jobs run. Each column of `gone` is written and read again, so it has only those that are kept.
- * (`unnest` in a select list streams; in `from`, each array is first copied into a table of its own.)
  */
 const complete = (s: string): string => `
   with gone as (
-    delete from ${s}.running r using (
-      select unnest(p_ids) as id, unnest(p_fences) as fence, unnest(p_marks) as mark, unnest(p_results) as new_result, unnest(p_runs) as new_run_ms,
-        unnest(p_held) as held) i
+    delete from ${s}.running r using ${columnsOf({ id: "p_ids", fence: "p_fences", mark: "p_marks", new_result: "p_results", new_run_ms: "p_runs", held: "p_held" })} i
     where ${byKey("r.id", "i.id")} and r.fence = i.fence and r.id <> all(v_held)
     returning ${keptColumns("r", ENDED)}, i.mark, i.new_result, i.new_run_ms, ${startedAfter("r", "i.held")} as handled_at
   ), counted as (${addMoves(

@@ -98,6 +98,15 @@ const BOUNDS = Array.from({ length: BUCKETS - 1 }, (_, bucket) => -bucketBound(b
 export const bucket = (time: TimeKind, ms: string): string =>
   `(${firstBucketOf(time) + BUCKETS - 1} - width_bucket(-(${ms})::float8, '{${BOUNDS.join(",")}}'::float8[]))`;
 
+/**
+ * Arrays as the columns of a table; shorter ones are filled up with nulls. `unnest` in a select list hands on one element after the other; in
+ * `from`, the server first copies each array into a table of its own, for 3 % of an insert.
+ */
+export const columnsOf = (arrays: Readonly<Record<string, string>>): string =>
+  `(select ${Object.entries(arrays)
+    .map(([name, array]) => `unnest(${array}) as ${name}`)
+    .join(", ")})`;
+
 /** Adds rows (queue, lane, metric, amount) as one row of `delta` per lane. The lane may be null if all metrics are tallies. */
 export const addDeltas = (schema: string, rows: string): string => `
   insert into ${schema}.delta (at, queue, lane, metrics, amounts)
