@@ -1,6 +1,6 @@
 import pg from "pg";
 import { idMaker } from "../../src/lib/id.ts";
-import { ids, numbers, texts } from "../../src/store/postgres/codec.ts";
+import { BINARY_ARRAYS } from "../../src/store/postgres/arrays.ts";
 import { TYPES } from "../../src/store/postgres/driver.ts";
 import { changed } from "../../src/store/postgres/functions/snippets.ts";
 import { baseline } from "../../src/store/postgres/tables.ts";
@@ -54,15 +54,16 @@ export async function openBarePostgres({ url }: { readonly url: string }): Promi
   const pool = new pg.Pool({ connectionString: url, max: 2, types: TYPES, options: PLANNED });
   pool.on("error", () => {});
   await pool.query(`create schema bare; ${baseline("bare")}`);
+  const arrays = BINARY_ARRAYS;
   const newId = idMaker(() => Date.now());
 
   const insert = (size: number): Promise<unknown> => {
     const all = Array.from({ length: size }, () => newId(0));
-    const values = [ids(all), texts(all.map(() => JSON.stringify(PAYLOAD))), Date.now()];
+    const values = [arrays.ids(all), arrays.texts(all.map(() => JSON.stringify(PAYLOAD))), Date.now()];
     return pool.query({ name: "insert", text: INSERT, values });
   };
   const exchange = async (held: readonly Held[], limit: number): Promise<readonly Held[]> => {
-    const values = [ids(held.map(([id]) => id)), numbers(held.map(([, fence]) => fence)), Date.now(), limit];
+    const values = [arrays.ids(held.map(([id]) => id)), arrays.ints(held.map(([, fence]) => fence)), Date.now(), limit];
     const { rows } = await pool.query<Held>({ name: "exchange", text: EXCHANGE, values, rowMode: "array" });
     for (const [, , payload] of rows) JSON.parse(payload);
     return rows;

@@ -13,7 +13,7 @@ import { counterOf, countsTimes } from "../../core/counters.ts";
 import type { Facets } from "../../core/facets.ts";
 import type { Transition } from "../../core/lifecycle.ts";
 import { counterMetric, STATE, statusOf } from "../numbers.ts";
-import type { LeasedRecord } from "../store.ts";
+import type { Claim, LeasedRecord } from "../store.ts";
 import { encodeError, readError, withoutStack } from "../stored-error.ts";
 
 export type Row = (string | number | boolean | null)[];
@@ -189,7 +189,13 @@ export function readJob(row: Row, names: Names, from = 0): JobRecord {
   return record;
 }
 
-export function readLeased(row: Row, names: Names, deadLetters: boolean, from = 0): LeasedRecord {
+/** Reads a claimed job. What its claim tells is null, unless the claim was repeated (see functions/exchange.ts). */
+export function readGranted(row: Row, names: Names, deadLetters: boolean, { workerId, leaseMs }: Claim, from = 0): LeasedRecord {
+  const claimedAt = row[from + AT.started_at] as number;
+  row[from + AT.state] ??= STATE.running;
+  row[from + AT.worker] ??= encodeText(workerId);
+  row[from + AT.updated_at] ??= claimedAt;
+  row[from + AT.lease_until] ??= claimedAt + leaseMs;
   const record = readJob(row, names, from) as { -readonly [K in keyof LeasedRecord]: LeasedRecord[K] };
   record.leaseUntil = row[from + AT.lease_until] as number;
   record.deadLetters = deadLetters;

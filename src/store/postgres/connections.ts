@@ -106,6 +106,11 @@ export class Connections {
     return this.#options.address.place;
   }
 
+  /** Whether no call uses the application's pool. */
+  get areOurs(): boolean {
+    return this.#options.pool === undefined;
+  }
+
   /** Why the last try to connect failed; null if none did. */
   get lastError(): unknown {
     return this.#reconnector.lastError;

@@ -1,5 +1,6 @@
 import type { JobRecord, JobSummaryRecord } from "../../core/job.ts";
 import type { Hint } from "../store.ts";
+import type { Arrays } from "./arrays.ts";
 import type { Catalog } from "./catalog.ts";
 import { laneOf, readJob, readSummary, type Row } from "./codec.ts";
 import type { Connections } from "./connections.ts";
@@ -11,6 +12,8 @@ import type { Statements } from "./statements.ts";
 export interface Context {
   readonly connections: Connections;
   readonly sql: Statements;
+  /** How arrays are sent over our connections. */
+  readonly arrays: Arrays;
   readonly catalog: Catalog;
   readonly housekeeping: Housekeeping;
   readonly laneStarts: LaneStarts;

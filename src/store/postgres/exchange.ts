@@ -3,21 +3,10 @@ import type { NewJob } from "../../core/job.ts";
 import { isPlainEnd } from "../../core/lifecycle.ts";
 import { settledMark } from "../numbers.ts";
 import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import type { Arrays } from "./arrays.ts";
 import { LEASE_ANSWERS, leaseAnswer } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import {
-  encodeExtra,
-  encodeFacets,
-  encodeTags,
-  encodeText,
-  encodeTransition,
-  ids,
-  laneOf,
-  numbers,
-  readLeased,
-  type Row,
-  texts,
-} from "./codec.ts";
+import { encodeExtra, encodeFacets, encodeTags, encodeText, encodeTransition, ids, laneOf, readGranted, type Row } from "./codec.ts";
 import { type Context, inRounds, pick, readNumbers, roundsById } from "./context.ts";
 import type { UsedStarts } from "./read-starts.ts";
 import { type Request, waitOrLeaveOut } from "./wait-or-leave-out.ts";
@@ -66,7 +55,7 @@ async function call(
   claims: readonly Claim[],
 ): Promise<{ answers: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
   const { connections, sql, now } = context;
-  const { order, values } = settlementValues(settlements, await lanesToFollow(context, settlements));
+  const { order, values } = settlementValues(settlements, await lanesToFollow(context, settlements), context.arrays);
   const starts = claims.length === 0 ? null : context.laneStarts.next();
   const tries = new Tries();
   const request: Request = {
@@ -82,17 +71,23 @@ async function call(
   sendHints(context, settlements, answers, head);
   const granted = rows.filter(([claim]) => claim !== CLOGGED);
   if (claims.length > 0 && starts === null) context.laneStarts.looked(granted.length < rows.length);
-  return { answers, claimed: await readClaimed(context, granted, claims.length, starts) };
+  return { answers, claimed: await readClaimed(context, granted, claims, starts) };
 }
 
-async function readClaimed(context: Context, rows: readonly Row[], claims: number, starts: UsedStarts | null): Promise<LeasedRecord[][]> {
+async function readClaimed(
+  context: Context,
+  rows: readonly Row[],
+  claims: readonly Claim[],
+  starts: UsedStarts | null,
+): Promise<LeasedRecord[][]> {
   const { catalog } = context;
-  const claimed: LeasedRecord[][] = Array.from({ length: claims }, () => []);
+  const claimed: LeasedRecord[][] = claims.map(() => []);
   for (const row of rows) {
     const lane = laneOf(row, JOB_AT);
     if (catalog.laneOf(lane) === undefined) await catalog.learn(rows.map((row) => laneOf(row, JOB_AT)));
-    const lease = readLeased(row, catalog.laneOf(lane)!, row[DEAD_LETTERS_AT] as boolean, JOB_AT);
-    claimed[row[0] as number]!.push(lease);
+    const claim = row[0] as number;
+    const lease = readGranted(row, catalog.laneOf(lane)!, row[DEAD_LETTERS_AT] as boolean, claims[claim]!, JOB_AT);
+    claimed[claim]!.push(lease);
     context.laneStarts.claimed(lane, lease.runAt, starts);
   }
   return claimed;
@@ -108,11 +103,11 @@ function sendHints(context: Context, settlements: readonly Settlement[], answers
 }
 
 async function extend(context: Context, leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
-  const { connections, sql, now } = context;
+  const { connections, sql, arrays, now } = context;
   const values = [
-    ids(leases.map(({ id }) => id)),
-    numbers(leases.map(({ fence }) => fence)),
-    numbers(leases.map(({ leaseMs }) => leaseMs)),
+    arrays.ids(leases.map(({ id }) => id)),
+    arrays.ints(leases.map(({ fence }) => fence)),
+    arrays.bigints(leases.map(({ leaseMs }) => leaseMs)),
   ];
   const request = leaseRequest(leases.length, (on, careful) => on.query(sql.extend, [now(), careful, ...values]));
   const [row] = await waitOrLeaveOut(connections, request, { beat: true });
@@ -175,6 +170,7 @@ export function hintsOfSettled(settlements: readonly Settlement[], answers: read
 export function settlementValues(
   settlements: readonly Settlement[],
   lanes: ReadonlyMap<NewJob, Lane>,
+  arrays: Arrays,
 ): { order: number[]; values: unknown[] } {
   const ends: Settlement[] = [];
   const others: object[] = [];
@@ -190,12 +186,12 @@ export function settlementValues(
     ends.length === 0
       ? [null, null, null, null, null, null]
       : [
-          ids(ends.map(({ id }) => id)),
-          numbers(ends.map(({ fence }) => fence)),
-          numbers(ends.map(({ fence, outcome }) => settledMark(fence, outcome))),
-          texts(ends.map(({ transition }) => transition.result ?? null)),
-          numbers(ends.map(({ transition }) => transition.runMs)),
-          ends.some(({ heldMs }) => heldMs) ? numbers(ends.map(({ heldMs = 0 }) => heldMs)) : null,
+          arrays.ids(ends.map(({ id }) => id)),
+          arrays.ints(ends.map(({ fence }) => fence)),
+          arrays.bigints(ends.map(({ fence, outcome }) => settledMark(fence, outcome))),
+          arrays.texts(ends.map(({ transition }) => transition.result ?? null)),
+          arrays.floats(ends.map(({ transition }) => transition.runMs)),
+          ends.some(({ heldMs }) => heldMs) ? arrays.bigints(ends.map(({ heldMs = 0 }) => heldMs)) : null,
         ];
   const following = order.flatMap((index, at) => {
     const { followUp } = settlements[index]!;

@@ -1,6 +1,7 @@
 import type { JobRecord, NewJob } from "../../core/job.ts";
 import { counterMetric, FIRST_BUCKET, levelNumber, STATE, statusOf, tallyMetric } from "../numbers.ts";
 import type { Hint, InsertAnswer } from "../store.ts";
+import type { Arrays } from "./arrays.ts";
 import { ADMITTED } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
 import { encodeExtra, encodeTags, encodeText, extrasColumn, facetsColumn, ids, numbers, type Row, texts } from "./codec.ts";
@@ -46,10 +47,10 @@ async function learnBounded(context: Context, lanes: readonly Lane[]): Promise<v
 
 /** One statement, which inserts all or none. */
 async function insertPlain(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-  const { connections, sql, catalog, now } = context;
+  const { connections, sql, arrays, catalog, now } = context;
   const lanes = await catalog.lanes(jobs);
   try {
-    const [row] = await connections.call(sql.enqueue, [now(), ...leanColumnsOf(jobs, lanes), ...deltasOf(jobs, lanes)], {
+    const [row] = await connections.call(sql.enqueue, [now(), ...leanColumnsOf(jobs, lanes, arrays), ...deltasOf(jobs, lanes)], {
       failOnDuplicate: true,
     });
     const createdAt = row![0] as number | null;
@@ -118,9 +119,9 @@ export function readAdmitted(row: Row, holders: ReadonlyMap<string, JobRecord>):
 }
 
 /** The columns of `enqueue`. If all values are equal a column is its first value alone; if all are empty it is null. */
-function leanColumnsOf(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown[] {
+function leanColumnsOf(jobs: readonly NewJob[], lanes: readonly Lane[], arrays: Arrays): unknown[] {
   return [
-    ids(jobs.map(({ id }) => id)),
+    arrays.ids(jobs.map(({ id }) => id)),
     alike(lanes, ({ queueId }) => queueId),
     alike(lanes, ({ id }) => id),
     alike(jobs, ({ priority }) => priority),
@@ -131,7 +132,7 @@ function leanColumnsOf(jobs: readonly NewJob[], lanes: readonly Lane[]): unknown
     alike(jobs, ({ timeoutMs }) => timeoutMs),
     jobs.every(({ tags }) => tags.length === 0) ? null : texts(jobs.map(({ tags }) => encodeTags(tags))),
     extrasColumn(jobs),
-    texts(jobs.map(({ payload }) => payload)),
+    arrays.texts(jobs.map(({ payload }) => payload)),
     facetsColumn(jobs),
   ];
 }

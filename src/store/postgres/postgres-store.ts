@@ -4,6 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { bindStore, type Verbs } from "../bind-store.ts";
 import { sayIfNotReached } from "../cannot-reach.ts";
 import type { Store } from "../store.ts";
+import { BINARY_ARRAYS, TEXT_ARRAYS } from "./arrays.ts";
 import { readGivenPool } from "./callers-pool.ts";
 import { Catalog } from "./catalog.ts";
 import { CommitWatch } from "./commit-watch.ts";
@@ -122,6 +123,7 @@ function storeOver(
   const context: Context = {
     connections,
     sql,
+    arrays: connections.areOurs ? BINARY_ARRAYS : TEXT_ARRAYS,
     catalog,
     housekeeping,
     laneStarts: new LaneStarts(),

@@ -1,6 +1,7 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { JobRecord, NewJob } from "../../core/job.ts";
 import type { Hint, InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } from "../store.ts";
+import { TEXT_ARRAYS } from "./arrays.ts";
 import { ADMITTED } from "./answers.ts";
 import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./codec.ts";
 import { type CallersTransaction, openTransaction } from "./callers-transaction.ts";
@@ -44,7 +45,7 @@ class Within {
   async settle(settlements: readonly Settlement[]): Promise<LeaseAnswer[]> {
     const { catalog, now, sql } = this.#context;
     return inRounds(settlements, roundsById(settlements), async (batch) => {
-      const { order, values } = settlementValues(batch, await lanesToFollow(this.#context, batch));
+      const { order, values } = settlementValues(batch, await lanesToFollow(this.#context, batch), TEXT_ARRAYS);
       const { rows, transaction } = await this.#ask(sql.settleWithin, [now(), false, false, ...values, null]);
       const [head] = rows;
       const found = orderedAnswers(order, (head?.[0] ?? []) as unknown as number[]);

@@ -9,10 +9,13 @@ import {
   applied,
   bucket,
   changed,
+  columnsOf,
   hasEnded,
+  byKey,
   indexFacets,
   insertByState,
   insertItems,
+  keptColumns,
   newState,
   NOW,
   PLANNED,
@@ -21,35 +24,42 @@ import {
   TRANSITION,
 } from "./snippets.ts";
 
-/** The plain end (see core/lifecycle.ts), which is hot. Counts how many were applied. */
-const complete = (s: string): string => `
-  with gone as (
-    delete from ${s}.running r using unnest(p_ids, p_fences, p_marks, p_results, p_runs, p_held) i(id, fence, mark, new_result, new_run_ms, held)
-    where r.id = i.id and r.fence = i.fence and r.id <> all(v_held)
-    returning r.*, i.mark, i.new_result, i.new_run_ms, ${startedAfter("r", "i.held")} as handled_at
-  ), moved as (
-    insert into ${s}.ended
-    select ${changed("g", {
-      updated_at: "v_now",
-      settled: "g.mark",
-      started_at: "g.handled_at",
-      state: `${STATE.completed}`,
-      ended_at: "v_now",
-      lease_until: "null",
-      turn: "null",
-      run_ms: "g.new_run_ms",
-      error: "null",
-      result: "g.new_result",
-    })} from gone g
-  ), counted as (${addMoves(s, "gone", STATE.running, STATE.completed, {
-    metrics: `,${counterMetric("completed")}`,
-    amounts: ", total",
-    ones: `array_agg(${bucket("run", "new_run_ms")}::smallint) || array_agg(${bucket("wait", "handled_at - run_at")}::smallint)`,
-  })})
-  select count(*) into v_done from gone`;
+/** What the plain end changes of a job. */
+const ENDED = {
+  updated_at: "v_now",
+  settled: "g.mark",
+  started_at: "g.handled_at",
+  state: `${STATE.completed}`,
+  ended_at: "v_now",
+  lease_until: "null",
+  turn: "null",
+  run_ms: "g.new_run_ms",
+  error: "null",
+  result: "g.new_result",
+};
 
 /** When the handler was called: so long after the claim, but not later than now. */
 const startedAfter = (job: string, held: string): string => `least(${job}.started_at + coalesce(${held}, 0), v_now)`;
+
+/**
+ * The plain end (see core/lifecycle.ts), which is hot. Counts how many were applied.
+ * Cost: the settlements, however many jobs run. Each column of `gone` is written and read again, so it has only those that are kept.
+ */
+const complete = (s: string): string => `
+  with gone as (
+    delete from ${s}.running r using ${columnsOf({ id: "p_ids", fence: "p_fences", mark: "p_marks", new_result: "p_results", new_run_ms: "p_runs", held: "p_held" })} i
+    where ${byKey("r.id", "i.id")} and r.fence = i.fence and r.id <> all(v_held)
+    returning ${keptColumns("r", ENDED)}, i.mark, i.new_result, i.new_run_ms, ${startedAfter("r", "i.held")} as handled_at
+  ), counted as (${addMoves(
+    s,
+    { moved: "gone", queue: "min(queue)", from: STATE.running, to: STATE.completed },
+    {
+      counter: "completed",
+      ones: `array_agg(${bucket("run", "new_run_ms")}::smallint) || array_agg(${bucket("wait", "handled_at - run_at")}::smallint)`,
+    },
+  )})
+  insert into ${s}.ended select ${changed("g", ENDED)} from gone g;
+  get diagnostics v_done = row_count`;
 
 /** The other settlements, one JSON object each: the transition that the core decided. */
 const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, held bigint, ${TRANSITION})`;
@@ -58,7 +68,7 @@ const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, ma
 const settleOthers = (s: string): string => `
   with gone as (
     delete from ${s}.running r using ${OTHERS}
-    where r.id = i.id and r.fence = i.fence and r.id <> all(v_held) and (not i.if_expired or r.lease_until <= v_now)
+    where ${byKey("r.id", "i.id")} and r.fence = i.fence and r.id <> all(v_held) and (not i.if_expired or r.lease_until <= v_now)
     returning r, i.*, coalesce(i.new_run_ms, v_now - r.started_at) as ran_ms
   ), after as materialized (
     select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", { settled: "g.mark", started_at: startedAfter("(g.r)", "g.held") })})::${s}.ready as p
@@ -89,9 +99,9 @@ const LEASES = `select i.ord, i.id, i.fence, i.mark, false as done, false as if_
  */
 export const leaveHeldLeasesOut = (s: string, leases: string): string => `
   with free as materialized (
-    select r.id from (${leases}) i join ${s}.running r on r.id = i.id and r.fence = i.fence order by r.id for update of r skip locked
+    select r.id from (${leases}) i join ${s}.running r on ${byKey("r.id", "i.id")} and r.fence = i.fence order by i.id for update of r skip locked
   )
-  select coalesce(array_agg(r.id), '{}') into v_held from (${leases}) i join ${s}.running r on r.id = i.id and r.fence = i.fence
+  select coalesce(array_agg(r.id), '{}') into v_held from (${leases}) i join ${s}.running r on ${byKey("r.id", "i.id")} and r.fence = i.fence
   where not exists (select from free f where f.id = r.id)`;
 
 /**
@@ -103,7 +113,7 @@ export const refusals = (s: string, items: string): string => `
   select array_agg((case when i.done or st.settled = i.mark then ${leaseAnswer("ok")}
     when st.state = ${STATE.cancelled} and st.lease_until is not null and st.fence = i.fence + 1 then ${leaseAnswer("cancelled")}
     when st.state = ${STATE.running} and st.fence = i.fence and not i.if_expired then ${leaseAnswer("locked")} else ${leaseAnswer("stale")} end)::smallint order by i.ord)
-  from (${items}) i left join lateral (select settled, state, fence, lease_until from ${s}.state where id = i.id) st on not i.done`;
+  from (${items}) i left join lateral (select settled, state, fence, lease_until from ${s}.state where id = i.id offset 0) st on not i.done`;
 
 /** The follow-up jobs, one JSON object each, with the number of their settlement. */
 const FOLLOWING = `json_to_recordset(p_following) as i(ord int, id uuid, queue int, lane int, priority smallint, delay bigint, blocked boolean, max_retries smallint,
@@ -162,7 +172,7 @@ const takeFromLane = (s: string): string => `
   return query with gone as (
     delete from ${s}.ready where ctid = any(array(
       select ctid from ${s}.ready where lane = v_lanes[1] and run_at >= v_floors[1] order by run_at, seq limit v_want for update skip locked))
-    returning *
+    returning ${TAKEN}
   )${grant(s)}`;
 
 /**
@@ -191,7 +201,7 @@ const takeSeen = (s: string): string => `
     delete from ${s}.ready where ctid = any(array(
       select r.ctid from unnest(v_seen) with ordinality c(tid, nth) join ${s}.ready r on r.ctid = c.tid
       order by c.nth limit v_want for update of r skip locked))
-    returning *
+    returning ${TAKEN}
   )${grant(s)}`;
 
 /** `v_now` is when the call began. If it then waited for a lock, it may find a newer job, and must not start it before it was due. */
@@ -202,24 +212,48 @@ const GRANTED = {
   updated_at: CLAIMED_AT,
   attempt: "s.attempt + 1",
   fence: "s.fence + 1",
+  state: `${STATE.running}`,
   started_at: CLAIMED_AT,
+  ended_at: "null",
   lease_until: `${CLAIMED_AT} + v_claim.lease`,
+  turn: "v_claim.turn",
   worker: "v_claim.worker",
+  progress: "null",
 };
 
-/** Grants a lease on each row removed from `ready`, and answers the jobs in order. */
+/** What a claim reads of a row of `ready`: only what it keeps, because each of these columns is written and read again. */
+const TAKEN = `run_at - priority * v_queue.head_start as rank, ${keptColumns("ready", GRANTED)}, ready.attempt, ready.fence`;
+
+/** The columns of a claimed job. What the claim itself tells is null: see readGranted in codec.ts. */
+const ANSWERED = jobColumnsWith({
+  state: "null::smallint",
+  attempt: GRANTED.attempt,
+  fence: GRANTED.fence,
+  worker: "null::text",
+  updated_at: "null::bigint",
+  started_at: GRANTED.started_at,
+  ended_at: "null::bigint",
+  progress: "null::text",
+  lease_until: "null::bigint",
+});
+
+/**
+ * Grants a lease on each row removed from `ready`, and answers the jobs in order: that of `s`, because a lateral join keeps it. Sorting whole
+ * answers would cost more, and so would a plain join, if the server believes that there are no jobs (see `byKey`).
+ */
 const grant = (s: string): string => `, moved as (
-    insert into ${s}.running select ${changed("s", { ...GRANTED, state: `${STATE.running}`, turn: "v_claim.turn", progress: "null" })} from gone s
-  ), counted as (${addMoves(s, "gone", STATE.pending, STATE.running)})
-  select v_claims, null::smallint[], null::int[], v_queue.dead_letters, ${jobColumnsWith({ ...GRANTED, state: `${STATE.running}::smallint`, progress: "null::text" })}
-  from gone s join ${s}.job j on j.id = s.id order by s.run_at - s.priority * v_queue.head_start, s.seq`;
+    insert into ${s}.running select ${changed("s", GRANTED)} from gone s
+  ), counted as (${addMoves(s, { moved: "gone", queue: "v_queue.id", from: STATE.pending, to: STATE.running })})
+  select v_claims, null::smallint[], null::int[], v_queue.dead_letters, ${ANSWERED}
+  from (select * from gone order by rank, seq offset 0) s cross join lateral (select * from ${s}.job where id = s.id offset 0) j`;
 
 /**
  * In: whether the transaction is ours (not a caller's); whether to leave out leases whose rows others hold, instead of waiting for them;
  * plain ends as columns (ids, fences, marks, results, run times, and times held or null); other settlements and follow-up jobs as JSON, which of these have facets
  * (null: none), and claims as JSON.
  * Out: first, unless all is well, a row with claim -1: the answer to each settlement (null: all ok) and the queues that have work now; then
- * the claimed jobs, in order, each with the number of its claim and whether its queue keeps dead letters; among them, with claim -2, a row
+ * the claimed jobs, in order, each with the number of its claim and whether its queue keeps dead letters, and without what its claim tells
+ * (but the repeat of a claim has all columns); among them, with claim -2, a row
  * that says that a look from the bottom of the lanes was slow (see read-starts.ts).
  */
 export const exchange = (s: string, digest: string): string => `

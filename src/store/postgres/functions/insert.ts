@@ -1,7 +1,7 @@
 /** Inserting jobs. */
 import { STATE, tallyMetric } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
-import { indexFacets, insertItems, isKeptForATime, newState, NOW, PLANNED, SHORT_LOCK_TIMEOUT, waitAtMost } from "./snippets.ts";
+import { columnsOf, indexFacets, insertItems, isKeptForATime, newState, NOW, PLANNED, SHORT_LOCK_TIMEOUT, waitAtMost } from "./snippets.ts";
 
 /** A column with equal values may be given as its first value alone: `unnest` fills up with nulls. */
 const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${name}, p_${name}s[1]) as ${name}`).join(", ");
@@ -25,8 +25,21 @@ begin
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, i.id, i.tags, i.extra, i.payload, i.facets, coalesce(i.delay, 0) as delay,
       ${alike("queue", "lane", "priority", "max_retries", "max_lost", "retry_delay", "timeout")}
-    from unnest(p_ids, p_queues, p_lanes, p_prioritys, p_delays, p_max_retriess, p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras,
-      p_payloads, p_facets) i(id, queue, lane, priority, delay, max_retries, max_lost, retry_delay, timeout, tags, extra, payload, facets)
+    from ${columnsOf({
+      id: "p_ids",
+      queue: "p_queues",
+      lane: "p_lanes",
+      priority: "p_prioritys",
+      delay: "p_delays",
+      max_retries: "p_max_retriess",
+      max_lost: "p_max_losts",
+      retry_delay: "p_retry_delays",
+      timeout: "p_timeouts",
+      tags: "p_tags",
+      extra: "p_extras",
+      payload: "p_payloads",
+      facets: "p_facets",
+    })} i
   ), body as (
     insert into ${s}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, tags, extra, payload, facets)
     select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, tags::text[], extra, payload, facets from item

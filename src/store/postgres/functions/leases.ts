@@ -1,7 +1,7 @@
 /** Calls of a lease's holder: extend it, write progress and log lines. */
 import { MAX_LOG_LINES } from "../../../core/job.ts";
 import { leaveHeldLeasesOut, refusals } from "./exchange.ts";
-import { NOW, PLANNED, SHORT_LOCK_TIMEOUT } from "./snippets.ts";
+import { byKey, NOW, PLANNED, SHORT_LOCK_TIMEOUT } from "./snippets.ts";
 
 /** In: leases as columns. Out: an answer for each, as in `refusals`; null: all were extended. `p_careful`: leaves out, as in `exchange`. */
 export const extend = (s: string, digest: string): string => `
@@ -19,7 +19,7 @@ begin
   with extended as (
     update ${s}.running r set lease_until = v_now + i.lease
     from unnest(p_ids, p_fences, p_leases) with ordinality i(id, fence, lease, ord)
-    where r.id = i.id and r.fence = i.fence and r.id <> all(v_held)
+    where ${byKey("r.id", "i.id")} and r.fence = i.fence and r.id <> all(v_held)
     returning i.ord
   ) select array_agg(ord) into v_done from extended;
   if cardinality(v_done) = cardinality(p_ids) then return null; end if;
@@ -47,7 +47,7 @@ begin
   end if;
   with held as materialized (
     select i.ord, i.new_progress, i.lines, r.id, r.attempt, r.log_count
-    from ${NOTES} join ${s}.running r on r.id = i.id and r.fence = i.fence and r.id <> all(v_held) order by r.id for update of r
+    from ${NOTES} join ${s}.running r on ${byKey("r.id", "i.id")} and r.fence = i.fence and r.id <> all(v_held) order by i.id for update of r
   ), line as materialized (
     select h.id, h.attempt, h.log_count + l.nth as number, l.text
     from held h cross join lateral json_array_elements_text(h.lines) with ordinality l(text, nth)
@@ -57,7 +57,7 @@ begin
   ), said as (
     update ${s}.running r set log_count = least(${MAX_LOG_LINES}, h.log_count + json_array_length(h.lines)),
       progress = coalesce(h.new_progress, r.progress), updated_at = case when h.new_progress is null then r.updated_at else v_now end
-    from held h where r.id = h.id
+    from held h where ${byKey("r.id", "h.id")}
   )
   select array_agg(ord) into v_done from held;
   if cardinality(v_done) = json_array_length(p_notes) then return null; end if;

@@ -10,6 +10,7 @@ import {
   applied,
   attemptOutcome,
   bucket,
+  byKey,
   hasEnded,
   indexFacets,
   insertByState,
@@ -25,8 +26,13 @@ import {
 /** How often to look for jobs that move meanwhile. */
 const MOST_LOOKS = 5;
 
+/** Whether a row has one of the wanted states. Not by a plain `=`: jobs are found by their ids, never by the index of an end state. */
+const IS_WANTED = "(state = any(p_from)) is true";
+
 /** The remaining jobs that have a key, each with the key's row. */
-const keysOfLeft = (s: string): string => `unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane
+const keysOfLeft = (
+  s: string,
+): string => `unnest(v_left) i(id) join ${s}.job j on ${byKey("j.id", "i.id")} join ${s}.lane l on l.id = j.lane
   join ${s}.key k on k.queue = l.queue and k.key = j.key`;
 
 /** The remaining jobs whose key (if it meets the condition) nobody else holds; these keys are locked for what follows. */
@@ -41,7 +47,7 @@ const leaveJobsOfHeldKeysOut = (s: string, condition: string): string => `
 /** Of these jobs, those in these tables whose rows nobody else holds; they are locked for what follows. */
 const leaveHeldJobsOut = (s: string, places: readonly string[]): string => `
   with ${places
-    .map((place) => `free_${place} as (select id from ${s}.${place} where id = any(v_free) and state = any(p_from) for update skip locked)`)
+    .map((place) => `free_${place} as (select id from ${s}.${place} where id = any(v_free) and ${IS_WANTED} for update skip locked)`)
     .join(", ")}
   select array_agg(id) into v_free from (${places.map((place) => `select id from free_${place}`).join(" union all ")}) free`;
 
@@ -89,7 +95,7 @@ begin
       end if;
       v_now := ${NOW};
       select coalesce(array_agg(j.id), '{}') into v_keyless
-      from unnest(v_left) i(id) join ${s}.job j on j.id = i.id join ${s}.lane l on l.id = j.lane join ${s}.ended e on e.id = j.id
+      from unnest(v_left) i(id) join ${s}.job j on ${byKey("j.id", "i.id")} join ${s}.lane l on l.id = j.lane join ${s}.ended e on ${byKey("e.id", "i.id")}
         left join ${s}.key k on k.queue = l.queue and k.key = j.key
       where j.key is not null and (k.job is distinct from j.id or (${isKeptForATime("e.state")} and e.ended_at + j.key_ttl <= v_now));
     end if;
@@ -101,7 +107,7 @@ begin
     with ${Object.entries(PLACES)
       .map(
         ([place, states]) =>
-          `left_${place} as (delete from ${s}.${place} where id = any(v_free) and p_from && '{${states.join()}}'::smallint[] and state = any(p_from) returning *)`,
+          `left_${place} as (delete from ${s}.${place} where id = any(v_free) and p_from && '{${states.join()}}'::smallint[] and ${IS_WANTED} returning *)`,
       )
       .join(", ")},
     gone as (${Object.keys(PLACES)
@@ -152,13 +158,13 @@ begin
     return query
       select i.ord::int, ${CHANGED.done}::smallint, m.was, ${SUMMARY_COLUMNS}
       from unnest(v_moved, v_was) m(id, was) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
-      join ${s}.job j on j.id = m.id join ${s}.state s on s.id = m.id;
+      join ${s}.job j on ${byKey("j.id", "m.id")} cross join lateral (select * from ${s}.state where id = m.id offset 0) s;
     v_left := array(select id from unnest(v_left) i(id) where id <> all(v_moved));
     exit when v_left = '{}';
 
     select array_agg(i.id) filter (where st.state = any(p_from)), array_agg(i.id) filter (where st.state = any(p_from) is not true),
       array_agg(st.state) filter (where st.state = any(p_from) is not true) into v_left, v_moved, v_was
-    from unnest(v_left) i(id) left join lateral (select state from ${s}.state where id = i.id) st on true;
+    from unnest(v_left) i(id) left join lateral (select state from ${s}.state where id = i.id offset 0) st on true;
     return query
       select i.ord::int, (case when m.was is null then ${CHANGED.missing} else ${CHANGED.refused} end)::smallint, m.was, ${SUMMARY_COLUMNS}
       from unnest(v_moved, v_was) m(id, was) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
@@ -202,7 +208,7 @@ begin
     select array_agg(i.id) filter (where st.state = any(p_from)), array_agg(i.id) filter (where st.state <> all(p_from)),
       array_agg(st.state) filter (where st.state <> all(p_from))
     into v_left, v_seen, v_states
-    from unnest(p_ids) i(id) join lateral (select state from ${s}.state where id = i.id) st on true where i.id = any(v_left);
+    from unnest(p_ids) i(id) join lateral (select state from ${s}.state where id = i.id offset 0) st on true where i.id = any(v_left);
     return query
       select i.ord::int, ${CHANGED.refused}::smallint, m.was, ${SUMMARY_COLUMNS}
       from unnest(v_seen, v_states) m(id, was) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id

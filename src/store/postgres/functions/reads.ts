@@ -2,14 +2,27 @@
 import { QUEUE_SETTINGS } from "../../../core/queue.ts";
 import { BUCKETS_PER_TYPE, COUNTERS_PER_TYPE, FIRST_BUCKET, FIRST_COUNTER, STATE, STEP } from "../../numbers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
-import { attemptOutcome, freshTypes, isBucket, isCounted, isTallied, NOW, PLANNED, PLANNED_FREELY, typeIn, untyped } from "./snippets.ts";
+import {
+  attemptOutcome,
+  freshTypes,
+  byKey,
+  isBucket,
+  isCounted,
+  isTallied,
+  NOW,
+  PLANNED,
+  PLANNED_FREELY,
+  typeIn,
+  untyped,
+} from "./snippets.ts";
 
 /** In: ids. Out: the jobs that exist, unordered. */
 export const find = (s: string, digest: string): string => `
 create or replace function ${s}.find_${digest}(p_ids uuid[]) returns table (${JOB_RETURNS}) stable ${PLANNED} as $$
 #variable_conflict use_column
 begin
-  return query select ${JOB_COLUMNS} from unnest(p_ids) i(id) join ${s}.job j on j.id = i.id join ${s}.state s on s.id = i.id;
+  return query select ${JOB_COLUMNS} from unnest(p_ids) i(id)
+    join ${s}.job j on ${byKey("j.id", "i.id")} cross join lateral (select * from ${s}.state where id = i.id offset 0) s;
 end $$;`;
 
 /** In: id. Out: the history, and the attempt in the job's own row if the history does not have it; in order. */
