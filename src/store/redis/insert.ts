@@ -41,17 +41,24 @@ export async function insertJobs(context: Context, jobs: readonly NewJob[]): Pro
   return answers;
 }
 
-/** One call after the other: if one of two parallel calls were repeated, they could change places. */
+/**
+ * One call after the other: if one of two parallel calls were repeated, they could change places. The next jobs are encoded while the server
+ * works on the last ones, so that neither waits for the other's part.
+ */
 async function insertGroup(
   context: Context,
   jobs: readonly NewJob[],
-  group: Group,
+  { partition, places }: Group,
   base: string,
   answers: InsertAnswer[],
 ): Promise<string> {
   let start = base;
-  for (const places of chunksOf(group.places)) {
-    const chosen = await insertSome(context, jobs, { ...group, places }, start, answers);
+  const chunks = chunksOf(places);
+  let next = encodeChunk(jobs, partition, chunks[0]!);
+  for (let index = 0; index < chunks.length; index++) {
+    const sent = insertChunk(context, next, start, answers);
+    if (index + 1 < chunks.length) next = encodeChunk(jobs, partition, chunks[index + 1]!);
+    const chosen = await sent;
     if (start === "choose") start = chosen;
   }
   return start;
@@ -68,27 +75,37 @@ function groupsOf(jobs: readonly NewJob[]): Group[] {
   return [...groups].map(([partition, places]) => ({ partition, places }));
 }
 
-/** Fills in the answers of a group. Returns where the sequence of the whole list begins. */
-async function insertSome(context: Context, jobs: readonly NewJob[], group: Group, base: string, answers: InsertAnswer[]): Promise<string> {
+/** Jobs of one call, ready to be sent. */
+interface Chunk extends Group {
+  readonly jobs: readonly NewJob[];
+  readonly args: readonly string[];
+}
+
+function encodeChunk(all: readonly NewJob[], partition: number, places: readonly number[]): Chunk {
+  const jobs = places.map((place) => all[place]!);
+  return { partition, places, jobs, args: encodeJobs(jobs) };
+}
+
+/** Fills in the answers of a chunk. Returns where the sequence of the whole list begins. */
+async function insertChunk(context: Context, chunk: Chunk, base: string, answers: InsertAnswer[]): Promise<string> {
   const { session, keys, registry, feed } = context;
-  const some = group.places.map((place) => jobs[place]!);
-  const jobArgs = encodeJobs(some);
-  if (base === "" && isPlain(some, jobArgs)) {
-    const now = await session.run(INSERT_PLAIN, keys.partition(group.partition), jobArgs);
+  const { jobs, args } = chunk;
+  if (base === "" && isPlain(jobs, args)) {
+    const now = await session.run(INSERT_PLAIN, keys.partition(chunk.partition), args);
     if (typeof now === "number") {
-      for (const place of group.places) answers[place] = { kind: "created", status: "pending", createdAt: now, runAt: now };
-      for (const queue of new Set(some.map((job) => job.queue))) feed.sendHint({ topic: "work", queue });
+      for (const place of chunk.places) answers[place] = { kind: "created", status: "pending", createdAt: now, runAt: now };
+      for (const queue of new Set(jobs.map((job) => job.queue))) feed.sendHint({ topic: "work", queue });
       return base;
     }
   }
-  const places = base === "" ? "" : group.places.join();
+  const places = base === "" ? "" : chunk.places.join();
   const call = (registered: string): Promise<Reply> =>
-    session.run(INSERT, keys.partition(group.partition), [base === "choose" ? "" : base, registered, places, ...jobArgs]);
-  const reply = await registry.callRegistered(call, () => some.map(({ queue }) => queue));
+    session.run(INSERT, keys.partition(chunk.partition), [base === "choose" ? "" : base, registered, places, ...args]);
+  const reply = await registry.callRegistered(call, () => jobs.map(({ queue }) => queue));
   const [now, start, kinds, details, holders, lanes, hints] = listOf(reply);
   const read = answerReader(numberOf(now), listOf(details), listOf(holders), lanes);
   const letters = textOf(kinds);
-  for (let index = 0; index < letters.length; index++) answers[group.places[index]!] = read(letters[index]!, some[index]!);
+  for (let index = 0; index < letters.length; index++) answers[chunk.places[index]!] = read(letters[index]!, jobs[index]!);
   feed.sendHints(hints);
   return textOf(start);
 }
