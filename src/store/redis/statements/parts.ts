@@ -163,6 +163,12 @@ local function add(row, cell, times)
   row[cell] = (row[cell] or 0) + times
 end
 
+-- A kind is the number that the bytes of a priority and of a lane make: jobs of one kind are counted together.
+local function splitKind(kind)
+  local priority = math.floor(kind / ${2 ** 24})
+  return priority < 128 and priority or priority - 256, kind % ${2 ** 24}
+end
+
 local function move(queue, priority, from, to)
   local level = level(priority)
   if from then add(queue.tally, from * ${LEVELS.length} + level, -1) end

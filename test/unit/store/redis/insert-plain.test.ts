@@ -4,6 +4,7 @@ import { encodeJobs } from "../../../../src/store/redis/insert.ts";
 import { INSERT } from "../../../../src/store/redis/statements/insert.ts";
 import { INSERT_PLAIN } from "../../../../src/store/redis/statements/insert-plain.ts";
 import { type RedisServer, startRedis } from "../../../servers/redis.ts";
+import { contentsOf } from "./contents.ts";
 import { jobOf, openAt } from "./open.ts";
 
 let server: RedisServer;
@@ -20,20 +21,6 @@ afterAll(async () => {
 const NOW = "1800000000000";
 const evaluate = (text: string, prefix: string, ...args: readonly string[]): Promise<unknown> =>
   redis.eval(text, 2, `${prefix}:{0}:v`, `${prefix}:{0}:none`, NOW, ...args);
-
-/** All keys under a prefix, with what they hold. */
-async function contentsOf(prefix: string): Promise<Record<string, unknown>> {
-  const read = {
-    hash: async (key: string) => Object.fromEntries(Object.entries(await redis.hgetallBuffer(key)).map(([k, v]) => [k, v.toString("hex")])),
-    zset: async (key: string) =>
-      ((await redis.callBuffer("ZRANGE", key, "0", "-1", "WITHSCORES")) as Buffer[]).map((part) => part.toString("hex")),
-    set: async (key: string) => (await redis.smembers(key)).toSorted(),
-    list: (key: string) => redis.lrange(key, 0, -1),
-  };
-  const keys = (await redis.keys(`${prefix}:*`)).toSorted();
-  const entries = keys.map(async (key) => [key.slice(prefix.length), await read[(await redis.type(key)) as keyof typeof read](key)]);
-  return Object.fromEntries(await Promise.all(entries)) as Record<string, unknown>;
-}
 
 /** INSERT, with a given first sequence. */
 const insertWhole = (prefix: string, base: string, args: readonly string[]): Promise<unknown> =>
@@ -58,8 +45,8 @@ test("the script for usual jobs stores exactly what the other one stores", async
     const last = Number(await redis.hget("plain:{0}:v", "seq"));
     await insertWhole("whole", String(last - length + 1), args);
   }
-  const plain = await contentsOf("plain");
-  expect(plain).toEqual(await contentsOf("whole"));
+  const plain = await contentsOf(redis, "plain");
+  expect(plain).toEqual(await contentsOf(redis, "whole"));
   expect(Object.keys(plain)).toContain(":{0}:i:1");
 });
 
@@ -67,14 +54,14 @@ test("it does nothing if the job is not a usual one", async () => {
   const [known, other] = [jobOf(), jobOf({ type: "other" })];
   const args = encodeJobs([known]);
   expect(await evaluate(INSERT_PLAIN.text, "refused", ...args)).toBe("whole");
-  expect(await contentsOf("refused")).toEqual({});
+  expect(await contentsOf(redis, "refused")).toEqual({});
   await insertWhole("refused", "1000", args);
   await redis.hset("refused:{0}:q:default", "capacity", 2);
-  const before = await contentsOf("refused");
+  const before = await contentsOf(redis, "refused");
   for (const jobs of [[known], [other], [jobOf(), known], [jobOf(), jobOf()]]) {
     expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodeJobs(jobs))).toBe("whole");
   }
-  expect(await contentsOf("refused")).toEqual(before);
+  expect(await contentsOf(redis, "refused")).toEqual(before);
   expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodeJobs([jobOf()]))).toBe(Number(NOW));
 });
 
