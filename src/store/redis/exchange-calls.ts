@@ -156,8 +156,17 @@ function readWhole(reply: Reply): Answer {
 }
 
 function readPlain(reply: Reply): Answer {
-  const [now, letters, jobs, records, lanes, failing] = listOf(reply);
-  return { ...readNames(now, lanes, failing), letters: textOf(letters), claims: [grantedOf([jobs!, records!])], hints: NO_HINTS };
+  const list = listOf(reply);
+  const [recordsLength, lanesLength, failingLength, letters, now] = list.slice(-5);
+  const failingAt = list.length - 5 - numberOf(failingLength);
+  const lanesAt = failingAt - numberOf(lanesLength);
+  const recordsAt = lanesAt - numberOf(recordsLength);
+  return {
+    ...readNames(now, list.slice(lanesAt, failingAt), list.slice(failingAt, -5)),
+    letters: textOf(letters),
+    claims: [grantedOf([list.slice(0, recordsAt), list.slice(recordsAt, lanesAt)])],
+    hints: NO_HINTS,
+  };
 }
 
 const NO_HINTS: Reply = [-1, 0];

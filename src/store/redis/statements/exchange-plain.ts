@@ -16,8 +16,8 @@ import { type Script, script } from "./script.ts";
  * In: now; number of settlements; fence, run time, time held and result ("": none), each as "=" and the value of all, or "" if each
  *     settlement has its own; ids …; then those of each, in this order. Then, if it claims: worker, turn, the name of this try, lease, limit,
  *     queue, "*" or types ….
- * Out: { now, a letter per settlement (o ok, s stale, c cancelled), jobs and records of GRANT, lanes as (number, queue, type) …, names of
- *     queues without dead letters }
+ * Out: jobs and records of GRANT; lanes as (number, queue, type) …; names of queues without dead letters; the lengths of records, lanes and
+ *     names; a letter per settlement (o ok, s stale, c cancelled); now
  */
 export const EXCHANGE_PLAIN: Script = script(
   "exchangePlain",
@@ -73,17 +73,29 @@ for i = 1, total do
   answers[i] = answer
 end
 if ends > 0 then
-  writeEnds()
+  leaveLeases()
+  countEnds()
   for name, queue in pairs(queues) do many('RPUSH', B .. 'e:' .. name, queue.ended) end
 end
 
-local claim = { worker = ARGV[p + 1], turn = tonumber(ARGV[p + 2] or 0), leaseMs = tonumber(ARGV[p + 4] or 0), jobs = {}, records = {} }
+local claim = { worker = ARGV[p + 1], turn = tonumber(ARGV[p + 2] or 0), leaseMs = tonumber(ARGV[p + 4] or 0), jobs = {}, records = {}, sets = endSets }
 if claim.worker and redis.call('EXISTS', markOf(ARGV[p + 3]), markOf(claim.worker .. ' ' .. ARGV[p + 2])) == 0 then
   local queue, types = queueOf(ARGV[p + 6]), '*'
   if ARGV[p + 7] ~= '*' then types = { unpack(ARGV, p + 7) } end
   if queue.known and not queue.paused then grant(takeFrom(queue.name, types, tonumber(ARGV[p + 5])), claim, queue) end
 end
+many('HSET', B .. 's', claim.sets)
 writeLedger()
-return { now, table.concat(answers), claim.jobs, claim.records, laneNames(), withoutDeadLetters() }
+
+-- One list, because a list in a list costs as much as three of its entries.
+local reply, size = claim.jobs, #claim.jobs
+local function append(list)
+  for index = 1, #list do reply[size + index] = list[index] end
+  size = size + #list
+  return #list
+end
+local records, lanes, failing = append(claim.records), append(laneNames()), append(withoutDeadLetters())
+append({ records, lanes, failing, table.concat(answers), now })
+return reply
 `,
 );

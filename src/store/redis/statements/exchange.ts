@@ -93,7 +93,9 @@ if settlements > 0 then
   end
 end
 
-writeEnds()
+leaveLeases()
+many('HSET', B .. 's', endSets)
+countEnds()
 -- Before anybody claims, what was settled is written: a job may be released and taken again by one call.
 flush()
 
@@ -102,7 +104,7 @@ local total, try = tonumber(ARGV[p]), ARGV[p + 1]
 p = p + 2
 local isTryLate = try ~= '' and redis.call('EXISTS', markOf(try)) == 1
 for index = 1, total do
-  local claim = { worker = ARGV[p], turn = tonumber(ARGV[p + 1]), asker = ARGV[p + 3], leaseMs = tonumber(ARGV[p + 4]), limit = tonumber(ARGV[p + 5]), jobs = {}, records = {} }
+  local claim = { worker = ARGV[p], turn = tonumber(ARGV[p + 1]), asker = ARGV[p + 3], leaseMs = tonumber(ARGV[p + 4]), limit = tonumber(ARGV[p + 5]), jobs = {}, records = {}, sets = {} }
   local again, types = ARGV[p + 2] == 'a', '*'
   p = p + 7
   if ARGV[p - 1] ~= '*' then
@@ -121,6 +123,8 @@ for index = 1, total do
     local limit = claim.limit - #claim.jobs / 2
     if takesMore and limit > 0 and queueOf(queue).known and not queueOf(queue).paused then
       grant(takeFrom(queue, types, limit), claim, queueOf(queue))
+      many('HSET', B .. 's', claim.sets)
+      claim.sets = {}
     end
   end
   p = p + queues + 1

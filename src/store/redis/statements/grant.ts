@@ -60,8 +60,8 @@ end
 
 local function single(queue, lane, limit)
   -- Faster than ZPOPMIN, which would also write each score as text.
-  local taken = redis.call('ZRANGE', B .. 'w:' .. lane, 0, limit - 1)
-  if #taken > 0 then redis.call('ZREMRANGEBYRANK', B .. 'w:' .. lane, 0, #taken - 1) end
+  local taken = redis.call('ZRANGE', B .. 'w:' .. lane, '0', format('%d', limit - 1))
+  if #taken > 0 then redis.call('ZREMRANGEBYRANK', B .. 'w:' .. lane, '0', format('%d', #taken - 1)) end
   if #taken < limit then redis.call('SREM', B .. 'a:' .. queue, lane) end
   return taken
 end
@@ -105,11 +105,12 @@ local function granted(record, claim)
 end
 
 -- Gives the jobs to the claim: its jobs get (id, body) of each; its records get (place among the jobs from 0, record) of those that somebody
--- had before.
+-- had before; its sets get (id, record) of each, which the caller has to write.
 local function grant(members, claim, queue)
   if #members == 0 then return end
   local jobs, touched, untilWhen = claim.jobs, claim.records, now + claim.leaseMs
-  local ids, sets, leases, size, length, counted = {}, {}, {}, #jobs, 0, {}
+  local ids, sets, leases, size, length, counted = {}, claim.sets, {}, #jobs, 0, {}
+  local written = #sets
   for index = 1, #members do ids[index] = ${MEMBER.rest("members[index]")} end
   local bodies, records = mget('j', ids), mget('s', ids)
   -- As text, because the server would write the number as text again for each job.
@@ -138,7 +139,7 @@ local function grant(members, claim, queue)
       else record = begin .. ${HEAD.cut("body", "priority", "seq")} .. middle .. ${HEAD.cut("body", "created")} .. tail end
       local kind = ((priority * 256 + high) * 256 + mid) * 256 + low
       counted[kind] = (counted[kind] or 0) + 1
-      sets[length + 1], sets[length + 2] = id, record
+      sets[written + length + 1], sets[written + length + 2] = id, record
       leases[length + 1], leases[length + 2] = leaseEnd, members[index]
       length = length + 2
       jobs[size + 1], jobs[size + 2] = id, body
@@ -151,7 +152,6 @@ local function grant(members, claim, queue)
     add(queue.tally, ${tallyCell(STATE.pending, 0)} + level(priority), -times)
     add(queue.tally, ${tallyCell(STATE.running, 0)} + level(priority), times)
   end
-  many('HSET', B .. 's', sets)
   if length >= ${2 * MANY_LEASES} then
     -- With a lease, because the set would be gone with its last member.
     local long = string.rep('~', ${LONGEST_IN_SHORT_SET + 1})
