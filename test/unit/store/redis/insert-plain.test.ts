@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { encodeJobs } from "../../../../src/store/redis/insert.ts";
+import { encodeJobs, encodePlain } from "../../../../src/store/redis/insert.ts";
 import { INSERT } from "../../../../src/store/redis/statements/insert.ts";
 import { INSERT_PLAIN } from "../../../../src/store/redis/statements/insert-plain.ts";
 import { type RedisServer, startRedis } from "../../../servers/redis.ts";
@@ -40,10 +40,10 @@ test("the script for usual jobs stores exactly what the other one stores", async
     await redis.hset(`${prefix}:{0}:q:mail`, "lastTyped", 1, "headStart", 60_000, "capacity", 10_000);
   }
   for (const length of [1, 3, 250, 200]) {
-    const args = encodeJobs(Array.from({ length }, (_, index) => jobOf({ ...kinds[index % kinds.length]!, payload: `{"n":${index}}` })));
-    expect(await evaluate(INSERT_PLAIN.text, "plain", ...args)).toBe(Number(NOW));
+    const jobs = Array.from({ length }, (_, index) => jobOf({ ...kinds[index % kinds.length]!, payload: `{"n":${index}}` }));
+    expect(await evaluate(INSERT_PLAIN.text, "plain", ...encodePlain(jobs)!)).toBe(Number(NOW));
     const last = Number(await redis.hget("plain:{0}:v", "seq"));
-    await insertWhole("whole", String(last - length + 1), args);
+    await insertWhole("whole", String(last - length + 1), encodeJobs(jobs));
   }
   const plain = await contentsOf(redis, "plain");
   expect(plain).toEqual(await contentsOf(redis, "whole"));
@@ -53,16 +53,26 @@ test("the script for usual jobs stores exactly what the other one stores", async
 test("it does nothing if the job is not a usual one", async () => {
   const [known, other] = [jobOf(), jobOf({ type: "other" })];
   const args = encodeJobs([known]);
-  expect(await evaluate(INSERT_PLAIN.text, "refused", ...args)).toBe("whole");
+  expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodePlain([known])!)).toBe("whole");
   expect(await contentsOf(redis, "refused")).toEqual({});
   await insertWhole("refused", "1000", args);
   await redis.hset("refused:{0}:q:default", "capacity", 2);
   const before = await contentsOf(redis, "refused");
   for (const jobs of [[known], [other], [jobOf(), known], [jobOf(), jobOf()]]) {
-    expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodeJobs(jobs))).toBe("whole");
+    expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodePlain(jobs)!)).toBe("whole");
   }
   expect(await contentsOf(redis, "refused")).toEqual(before);
-  expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodeJobs([jobOf()]))).toBe(Number(NOW));
+  expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodePlain([jobOf()])!)).toBe(Number(NOW));
+});
+
+test("it is not asked for jobs that it cannot store", () => {
+  const twice = jobOf();
+  for (const wish of [{ delayMs: 1 }, { runAt: 1 }, { blocked: true }, { idempotencyKey: "k" }, { facets: { a: "b" } }]) {
+    expect(encodePlain([jobOf(), jobOf(wish)])).toBeNull();
+  }
+  expect(encodePlain([twice, jobOf(), twice])).toBeNull();
+  expect(encodePlain(Array.from({ length: 9 }, (_, priority) => jobOf({ priority })))).toBeNull();
+  expect(encodePlain(Array.from({ length: 8 }, (_, priority) => jobOf({ priority })))).not.toBeNull();
 });
 
 test("an id that is given twice in a list is one job", async () => {
