@@ -55,7 +55,8 @@ function arePlainEnds(settlements: readonly Settlement[]): boolean {
   return settlements.every(isEnd) && new Set(settlements.map(({ id }) => id)).size === settlements.length;
 }
 
-function isEnd({ transition, outcome, ifExpired, followUp }: Settlement): boolean {
+/** A settlement that EXCHANGE_PLAIN can make. */
+export function isEnd({ transition, outcome, ifExpired, followUp }: Settlement): boolean {
   return outcome === "completed" && !ifExpired && !followUp && isPlainEnd(transition);
 }
 

@@ -5,7 +5,7 @@ import { tenBitsOf } from "../../lib/id.ts";
 import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
 import { readGranted, type Reply, textOf } from "./codec.ts";
 import { byPartition, chunksOf, type Context, MOST_PER_EXCHANGE } from "./context.ts";
-import { type Look, plainCall, readAnswer, wholeCall } from "./exchange-calls.ts";
+import { isEnd, type Look, plainCall, readAnswer, wholeCall } from "./exchange-calls.ts";
 import { shortId } from "./ids.ts";
 import { EXCHANGE } from "./statements/exchange.ts";
 import { EXTEND, NOTE } from "./statements/leases.ts";
@@ -64,7 +64,7 @@ async function settleAndBegin(
   for (const begunClaim of begun) if (begunClaim.stops.length > 0) groupOf(begunClaim.stops[0]!.partition).begun.push(begunClaim);
 
   const calls = [...groups].flatMap(([partition, { places, begun }]) => {
-    const chunks = chunksOf(places, MOST_PER_EXCHANGE);
+    const chunks = split(settlements, places).flatMap((some) => chunksOf(some, MOST_PER_EXCHANGE));
     const last = chunks.pop() ?? [];
     // They run in this order: the claims go with the last settlements.
     return [...chunks.map((some) => callOf(partition, some, [])), callOf(partition, last, begun)];
@@ -77,6 +77,18 @@ async function settleAndBegin(
   }
   await Promise.all(calls);
   return settled;
+}
+
+/** From this many plain ends on, a call of their own costs the server less than what the short script saves for them. */
+const FEWEST_APART = 25;
+
+/** One failed job should not send many completed ones to the long script: they go apart, and last, because the claims go with them. */
+function split(settlements: readonly Settlement[], places: readonly number[]): (readonly number[])[] {
+  const ends = places.filter((place) => isEnd(settlements[place]!));
+  if (ends.length < FEWEST_APART || ends.length === places.length) return [places];
+  // A job that is given twice keeps the order of its settlements.
+  if (new Set(places.map((place) => settlements[place]!.id)).size < places.length) return [places];
+  return [places.filter((place) => !isEnd(settlements[place]!)), ends];
 }
 
 /** Asks the first stop again if it may have more than one call returns, then the others. */

@@ -11,7 +11,7 @@ import { type Script, script } from "./script.ts";
  * claim looks into one queue for the first time. A repeat must go to EXCHANGE.
  *
  * It is apart because a script pays at every call for each function that it defines, each table that it makes and each argument that it
- * reads.
+ * reads. Counted in instructions of the server, a single job costs 70 % of EXCHANGE, and one of fifty 72 %.
  *
  * In: now; number of settlements; fence, run time, time held and result ("": none), each as "=" and the value of all, or "" if each
  *     settlement has its own; ids …; then those of each, in this order. Then, if it claims: worker, turn, the name of this try, lease, limit,

@@ -12,7 +12,7 @@ import { type Script, script } from "./script.ts";
  * queues are registered, have room, and have had jobs of these types. In any other case it does nothing, and INSERT must be called.
  *
  * It is apart because a script pays at every call for each function that it defines and each table that it makes. Counted in instructions
- * of the server, a single job costs 56 % of INSERT, and one of fifty 75 %.
+ * of the server, a single job costs 50 % of INSERT, and one of fifty 60 %.
  *
  * In: now; number of kinds, (queue, type, priority) each; jobs with different ids, (id, body) each. If there are several kinds, digits for the
  *     kind come before the id. Id and body are apart, because the server's Lua hashes every byte of every text that is cut out of another.

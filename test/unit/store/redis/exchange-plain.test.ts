@@ -135,6 +135,26 @@ test("it takes nothing for a try or a turn that was repeated, nor from a paused 
   await store.close();
 });
 
+test("a failed job among many completed ones goes apart, and each gets its own answer", async () => {
+  const store = await storeAt(prefix());
+  await store.insert(Array.from({ length: 60 }, () => jobOf()));
+  const held = await claim(store, { limit: 30 });
+  const settlements = held.map((lease, index) => settlementOf(lease, index === 7 ? { ...FAILED, delayMs: 60_000 } : done(null, 1)));
+  settlements[9] = { ...settlements[9]!, fence: 9 };
+  const { settled, claimed } = await store.exchange(settlements, [claimOf({ limit: 50 })]);
+  expect(settled).toEqual(held.map((_, index) => (index === 9 ? "stale" : "ok")));
+  expect(claimed[0]).toHaveLength(30);
+  const jobs = await store.find(held.map(({ id }) => id));
+  expect(jobs.map((job) => job!.status)).toEqual(held.map((_, index) => ({ 7: "retrying", 9: "running" })[index] ?? "completed"));
+  // Given twice, the first settlement counts.
+  const [twice] = claimed[0]!;
+  const both = [done(null, 1), FAILED].map((outcome) => settlementOf(twice!, outcome));
+  const others = claimed[0]!.slice(1).map((lease) => settlementOf(lease, done(null, 1)));
+  const { settled: answers } = await store.exchange([...others, ...both], []);
+  expect(answers.slice(-2)).toEqual(["ok", "stale"]);
+  await store.close();
+});
+
 test("what is not usual goes to the other script", async () => {
   const lease = { ...jobOf(), id: jobOf().id, fence: 1 } as unknown as LeasedRecord;
   const end = settlementOf(lease, done(null, 1));
