@@ -166,8 +166,9 @@ end
 
 -- A kind is the number that the bytes of a priority and of a lane make: jobs of one kind are counted together.
 local function splitKind(kind)
-  local priority = math.floor(kind / ${2 ** 24})
-  return priority < 128 and priority or priority - 256, kind % ${2 ** 24}
+  -- The byte of a priority has a sign.
+  local first = math.floor(kind / ${2 ** 24})
+  return first < 128 and first or first - 256, kind % ${2 ** 24}
 end
 
 local function move(queue, priority, from, to)
