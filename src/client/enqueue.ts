@@ -221,7 +221,11 @@ export class Enqueuer {
   }
 
   async #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
-    const answers = await this.#parts.store.insert(jobs);
+    return this.#inserted(jobs, await this.#parts.store.insert(jobs));
+  }
+
+  /** Tells of new jobs, and makes the results of the store's answers. */
+  #inserted(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): Inserted[] {
     this.#announce(jobs, answers);
     return jobs.map((job, index) => {
       const answer = answers[index]!;
@@ -246,22 +250,34 @@ export class Enqueuer {
     );
   }
 
-  /** One slice after the other, so that the store has the order of the list. After a failed slice, the rest is not tried. */
+  /**
+   * One slice after the other, so that the store has the order of the list. After a failed slice, the rest is not tried. The results of a
+   * slice are made while the store works on the next one.
+   */
   async #insertSlices(prepared: readonly (NewJob | MillraceError)[], results: (EnqueueResult | null)[]): Promise<void> {
     const indexes = prepared.flatMap((job, index) => (job instanceof MillraceError ? [] : [index]));
     let failure: MillraceError | null = null;
+    let makeResults = (): void => {};
     // Jobs that wait for another transaction delay neither the rest of their slice nor the next slice.
     const late: Promise<void>[] = [];
     for (const slice of slices(indexes, MAX_BATCH, MAX_BATCH_WEIGHT, (index) => weightOf(prepared[index] as NewJob))) {
       const jobs = slice.map((index) => prepared[index] as NewJob);
-      const answers: Inserted[] | MillraceError = failure ?? (await this.#insert(jobs).catch(asMillraceError));
+      const sent: MillraceError | Promise<InsertAnswer[] | MillraceError> =
+        failure ?? this.#parts.store.insert(jobs).catch(asMillraceError);
+      makeResults();
+      const answers: readonly InsertAnswer[] | MillraceError = await sent;
       if (answers instanceof MillraceError) failure = answers;
-      slice.forEach((index, at) => {
-        const answer = answers instanceof MillraceError ? answers : answers[at]!;
-        if (answer instanceof Promise) late.push(answer.catch(asMillraceError).then((job) => void (results[index] = enqueueResultOf(job))));
-        else results[index] = enqueueResultOf(answer);
-      });
+      makeResults = () => {
+        const made = answers instanceof MillraceError ? null : this.#inserted(jobs, answers);
+        slice.forEach((index, at) => {
+          const result = made === null ? (answers as MillraceError) : made[at]!;
+          if (result instanceof Promise)
+            late.push(result.catch(asMillraceError).then((job) => void (results[index] = enqueueResultOf(job))));
+          else results[index] = enqueueResultOf(result);
+        });
+      };
     }
+    makeResults();
     await Promise.all(late);
   }
 

@@ -16,7 +16,7 @@ import { countsTimes } from "../../core/counters.ts";
 import { isPlainEnd, type Outcome, type Transition } from "../../core/lifecycle.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
 import { ATTEMPT_OUTCOME, OUTCOME, STATE, statusOf } from "../numbers.ts";
-import type { LeasedRecord } from "../store.ts";
+import type { Claim, LeasedRecord } from "../store.ts";
 import { encodeError, readError, withoutStack } from "../stored-error.ts";
 import { longId } from "./ids.ts";
 import { ATTEMPT, DUE, HEAD, HEAD_FLAG, KEY, LENGTH_DIGITS, LINE, RECORD, RECORD_FLAG, SCHEDULE, SCHEDULE_FLAG } from "./layout.ts";
@@ -156,11 +156,44 @@ export function readJob(id: string, body: Buffer, record: Buffer | null, lanes: 
   return whole;
 }
 
-export function readLeased(id: string, body: Buffer, record: Buffer, lanes: LaneNames, failing: ReadonlySet<string>): LeasedRecord {
-  const job = readJob(id, body, record, lanes) as Mutable<LeasedRecord>;
-  job.leaseUntil = time(record, AT.over);
-  job.deadLetters = !failing.has(job.queue);
-  return job;
+/** The jobs of a claim as scripts answer them: (id, body) …, and (place among them, record) … of those that somebody had before. */
+export interface Granted {
+  readonly jobs: readonly Buffer[];
+  readonly records: readonly (number | Buffer)[];
+}
+
+/** What the same answer tells of all its jobs. */
+export interface GrantedIn {
+  readonly now: number;
+  readonly lanes: LaneNames;
+  readonly withoutDeadLetters: ReadonlySet<string>;
+}
+
+/** Reads the jobs that a claim was granted. The record of a job that nobody had before follows from the claim. */
+export function readGranted(
+  { jobs, records }: Granted,
+  { workerId, leaseMs }: Pick<Claim, "workerId" | "leaseMs">,
+  { now, lanes, withoutDeadLetters }: GrantedIn,
+): LeasedRecord[] {
+  const touched = new Map<number, Buffer>();
+  for (let at = 0; at < records.length; at += 2) touched.set(records[at] as number, records[at + 1] as Buffer);
+  return Array.from({ length: jobs.length / 2 }, (_, place) => {
+    const record = touched.get(place) ?? null;
+    const job = readJob(longId(jobs[2 * place]!), jobs[2 * place + 1]!, record, lanes) as Mutable<LeasedRecord>;
+    job.deadLetters = !withoutDeadLetters.has(job.queue);
+    job.leaseUntil = record === null ? now + leaseMs : time(record, AT.over);
+    if (record === null) becomeFirstAttempt(job, workerId, now);
+    return job;
+  });
+}
+
+function becomeFirstAttempt(job: Mutable<LeasedRecord>, workerId: string, now: number): void {
+  job.status = "running";
+  job.attempt = 1;
+  job.fence = 1;
+  job.workerId = workerId;
+  job.startedAt = now;
+  job.updatedAt = now;
 }
 
 function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<JobSummaryRecord>; payloadAt: number } {

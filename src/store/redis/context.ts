@@ -17,6 +17,11 @@ export interface Context {
 
 /** More items than this go in several calls: a script blocks the server, so it may run only some milliseconds. */
 export const MOST_PER_SCRIPT = 250;
+/**
+ * The same for settlements and for jobs of a claim. A worker with 1,000 slots exchanges 500 at a time: in two calls, one after the other, the
+ * server would wait for the worker and the worker for the server. And the claim of another exchange could come between them.
+ */
+export const MOST_PER_EXCHANGE = 500;
 
 export function chunksOf<Item>(items: readonly Item[], size: number = MOST_PER_SCRIPT): (readonly Item[])[] {
   if (items.length <= size) return items.length === 0 ? [] : [items];

@@ -3,20 +3,15 @@ import { MAX_LOG_LINES } from "../../core/job.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { tenBitsOf } from "../../lib/id.ts";
 import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
-import { digits, encodeErrorText, encodeNumber, encodeShape, listOf, readLanes, readLeased, type Reply, textOf } from "./codec.ts";
-import { byPartition, chunksOf, type Context, MOST_PER_SCRIPT } from "./context.ts";
-import { longId, shortId } from "./ids.ts";
-import { encodeJobs } from "./insert.ts";
-import { KIND_DIGITS } from "./layout.ts";
-import { EXCHANGE, EXCHANGE_FOLLOWED } from "./statements/exchange.ts";
+import { readGranted, type Reply, textOf } from "./codec.ts";
+import { byPartition, chunksOf, type Context, MOST_PER_EXCHANGE } from "./context.ts";
+import { isEnd, type Look, plainCall, readAnswer, wholeCall } from "./exchange-calls.ts";
+import { shortId } from "./ids.ts";
+import { EXCHANGE } from "./statements/exchange.ts";
 import { EXTEND, NOTE } from "./statements/leases.ts";
 
 /** A claim on its way through its queues. */
-interface ClaimInProgress {
-  readonly claim: Claim;
-  readonly turn: string;
-  /** The name of this repeat, to tell a late one from the last; "" for a first try. */
-  readonly asker: string;
+interface ClaimInProgress extends Pick<Look, "claim" | "turn" | "asker"> {
   /** Consecutive queues of one partition are asked in one call. */
   readonly stops: { readonly partition: number; readonly queues: string[] }[];
   readonly taken: LeasedRecord[];
@@ -69,7 +64,7 @@ async function settleAndBegin(
   for (const begunClaim of begun) if (begunClaim.stops.length > 0) groupOf(begunClaim.stops[0]!.partition).begun.push(begunClaim);
 
   const calls = [...groups].flatMap(([partition, { places, begun }]) => {
-    const chunks = chunksOf(places);
+    const chunks = split(settlements, places).flatMap((some) => chunksOf(some, MOST_PER_EXCHANGE));
     const last = chunks.pop() ?? [];
     // They run in this order: the claims go with the last settlements.
     return [...chunks.map((some) => callOf(partition, some, [])), callOf(partition, last, begun)];
@@ -84,15 +79,27 @@ async function settleAndBegin(
   return settled;
 }
 
+/** From this many plain ends on, a call of their own costs the server less than what the short script saves for them. */
+const FEWEST_APART = 25;
+
+/** One failed job should not send many completed ones to the long script: they go apart, and last, because the claims go with them. */
+function split(settlements: readonly Settlement[], places: readonly number[]): (readonly number[])[] {
+  const ends = places.filter((place) => isEnd(settlements[place]!));
+  if (ends.length < FEWEST_APART || ends.length === places.length) return [places];
+  // A job that is given twice keeps the order of its settlements.
+  if (new Set(places.map((place) => settlements[place]!.id)).size < places.length) return [places];
+  return [places.filter((place) => !isEnd(settlements[place]!)), ends];
+}
+
 /** Asks the first stop again if it may have more than one call returns, then the others. */
 async function goOn(context: Context, begunClaim: ClaimInProgress): Promise<void> {
   const { claim, stops, taken } = begunClaim;
-  let at = taken.length < Math.min(claim.limit, MOST_PER_SCRIPT) ? 1 : 0;
+  let at = taken.length < Math.min(claim.limit, MOST_PER_EXCHANGE) ? 1 : 0;
   while (at < stops.length && taken.length < claim.limit) {
     const before = taken.length;
     const { partition, queues } = stops[at]!;
     await call(context, partition, [], [begunClaim], () => queues);
-    if (taken.length < Math.min(claim.limit, before + MOST_PER_SCRIPT)) at++;
+    if (taken.length < Math.min(claim.limit, before + MOST_PER_EXCHANGE)) at++;
   }
 }
 
@@ -102,7 +109,7 @@ async function takeAgain(context: Context, begunClaim: ClaimInProgress): Promise
   await Promise.all(partitions.map((partition) => call(context, partition, [], [begunClaim], () => [], "a")));
 }
 
-/** Calls the script once, adds the granted jobs to each claim, and returns a letter for each settlement. */
+/** Calls a script once, adds the granted jobs to each claim, and returns a letter for each settlement. */
 async function call(
   context: Context,
   partition: number,
@@ -112,78 +119,32 @@ async function call(
   mode: "n" | "a" = "n",
 ): Promise<string> {
   const { session, keys, feed, registry } = context;
-  const settling = encodeSettlements(settlements);
-  const following = encodeFollowUps(settlements);
-  if (following.length > 0) await registry.register(settlements.flatMap(({ followUp }) => followUp?.queue ?? []));
+  const followed = settlements.flatMap(({ followUp }) => followUp?.queue ?? []);
+  if (followed.length > 0) await registry.register(followed);
   // A try that claims has a name, so that the server recognises it if it arrives after its repeat.
   const name = mode === "n" && begun.length > 0 ? randomUUID() : "";
-  const encode = (mode: "n" | "a"): string[] => [
-    ...settling,
-    String(begun.length),
-    name,
-    ...begun.flatMap((begunClaim) => encodeClaim(begunClaim, queuesOf(begunClaim), mode)),
-    ...following,
-  ];
+  const looks = begun.map((begunClaim) => ({ ...begunClaim, queues: queuesOf(begunClaim) }));
+  const first = (mode === "n" ? plainCall(settlements, looks, name) : null) ?? wholeCall(settlements, looks, name, mode);
   let isRepeat = false;
-  const reply = await session.run(following.length > 0 ? EXCHANGE_FOLLOWED : EXCHANGE, keys.partition(partition), encode(mode), () => {
+  const reply = await session.run(first.script, keys.partition(partition), first.args, () => {
     isRepeat = true;
-    return encode("a");
+    return wholeCall(settlements, looks, name, "a");
   });
-  const [, letters, claimed, lanes, failing, hints] = listOf(reply);
-  const names = readLanes(lanes);
-  const withoutDeadLetters = new Set(listOf(failing).map(textOf));
+  const answer = readAnswer(isRepeat ? EXCHANGE : first.script, reply);
   const unfilled = begun.filter((begunClaim, index) => {
-    const parts = listOf(listOf(claimed)[index]) as readonly Buffer[];
-    for (let at = 0; at < parts.length; at += 3) {
-      addOnce(begunClaim.taken, readLeased(longId(parts[at]!), parts[at + 1]!, parts[at + 2]!, names, withoutDeadLetters), isRepeat);
-    }
-    return parts.length === 0;
+    const granted = answer.claims[index]!;
+    for (const job of readGranted(granted, begunClaim.claim, answer)) addOnce(begunClaim.taken, job, isRepeat);
+    return granted.jobs.length === 0;
   });
-  feed.sendHints(hints);
+  feed.sendHints(answer.hints);
   // The call whose answer was lost was not carried out: now claim for real.
   if (isRepeat && mode === "n" && unfilled.length > 0) await call(context, partition, [], unfilled, queuesOf);
-  return textOf(letters);
+  return answer.letters;
 }
 
 /** A repeat returns all jobs of its turn, also those that an earlier call of the same claim returned. */
 function addOnce(taken: LeasedRecord[], job: LeasedRecord, isRepeat: boolean): void {
   if (!isRepeat || !taken.some(({ id }) => id === job.id)) taken.push(job);
-}
-
-function encodeClaim({ claim, turn, asker, taken }: ClaimInProgress, queues: readonly string[], mode: "n" | "a"): string[] {
-  const limit = mode === "a" ? claim.limit : Math.min(claim.limit - taken.length, MOST_PER_SCRIPT);
-  const types = claim.types === "*" ? ["*"] : [String(claim.types.length), ...claim.types];
-  return [claim.workerId, turn, mode, asker, String(claim.leaseMs), String(limit), ...types, String(queues.length), ...queues];
-}
-
-function encodeSettlements(settlements: readonly Settlement[]): string[] {
-  const shapes = new Map<string, string>();
-  const described: string[] = [];
-  const args: string[] = [];
-  for (const { id, fence, outcome, transition, ifExpired, heldMs = 0 } of settlements) {
-    const shape = encodeShape(transition, outcome, ifExpired, heldMs > 0);
-    const name = shape.join();
-    let number = shapes.get(name);
-    if (number === undefined) {
-      shapes.set(name, (number = digits(shapes.size + 1, KIND_DIGITS)));
-      described.push(...shape);
-    }
-    const { delayMs, runMs, result, error } = transition;
-    args.push(number + shortId(id), String(fence), encodeNumber(runMs));
-    // Only what the shape has is sent.
-    if (heldMs > 0) args.push(String(heldMs));
-    if (delayMs !== null) args.push(String(delayMs));
-    if (typeof result === "string") args.push(result);
-    if (error !== null && error !== undefined) args.push(encodeErrorText(error));
-  }
-  return [String(shapes.size), ...described, String(settlements.length), ...args];
-}
-
-/** The additional arguments of EXCHANGE_FOLLOWED; none without follow-up jobs. */
-function encodeFollowUps(settlements: readonly Settlement[]): string[] {
-  const numbers = settlements.flatMap(({ followUp }, index) => (followUp ? index + 1 : []));
-  if (numbers.length === 0) return [];
-  return [numbers.join(), ...encodeJobs(numbers.map((number) => settlements[number - 1]!.followUp!))];
 }
 
 type Extension = Lease & { readonly leaseMs: number };

@@ -41,17 +41,24 @@ export async function insertJobs(context: Context, jobs: readonly NewJob[]): Pro
   return answers;
 }
 
-/** One call after the other: if one of two parallel calls were repeated, they could change places. */
+/**
+ * One call after the other: if one of two parallel calls were repeated, they could change places. The next jobs are encoded while the server
+ * works on the last ones, so that neither waits for the other's part.
+ */
 async function insertGroup(
   context: Context,
   jobs: readonly NewJob[],
-  group: Group,
+  { partition, places }: Group,
   base: string,
   answers: InsertAnswer[],
 ): Promise<string> {
   let start = base;
-  for (const places of chunksOf(group.places)) {
-    const chosen = await insertSome(context, jobs, { ...group, places }, start, answers);
+  const chunks = chunksOf(places);
+  let next = encodeChunk(jobs, partition, chunks[0]!, base);
+  for (let index = 0; index < chunks.length; index++) {
+    const sent = insertChunk(context, next, start, answers);
+    if (index + 1 < chunks.length) next = encodeChunk(jobs, partition, chunks[index + 1]!, base);
+    const chosen = await sent;
     if (start === "choose") start = chosen;
   }
   return start;
@@ -68,26 +75,39 @@ function groupsOf(jobs: readonly NewJob[]): Group[] {
   return [...groups].map(([partition, places]) => ({ partition, places }));
 }
 
-/** Fills in the answers of a group. Returns where the sequence of the whole list begins. */
-async function insertSome(context: Context, jobs: readonly NewJob[], group: Group, base: string, answers: InsertAnswer[]): Promise<string> {
+/** Jobs of one call, ready to be sent. */
+interface Chunk extends Group {
+  readonly jobs: readonly NewJob[];
+  /** The arguments of INSERT_PLAIN; null if it is INSERT's. */
+  readonly plain: readonly string[] | null;
+}
+
+function encodeChunk(all: readonly NewJob[], partition: number, places: readonly number[], base: string): Chunk {
+  const jobs = places.map((place) => all[place]!);
+  // INSERT_PLAIN chooses the sequence by itself.
+  return { partition, places, jobs, plain: base === "" ? encodePlain(jobs) : null };
+}
+
+/** Fills in the answers of a chunk. Returns where the sequence of the whole list begins. */
+async function insertChunk(context: Context, chunk: Chunk, base: string, answers: InsertAnswer[]): Promise<string> {
   const { session, keys, registry, feed } = context;
-  const some = group.places.map((place) => jobs[place]!);
-  const jobArgs = encodeJobs(some);
-  if (base === "" && isPlain(some, jobArgs)) {
-    const now = await insertPlain(context, group.partition, some, jobArgs);
+  const { jobs, plain } = chunk;
+  if (plain !== null) {
+    const now = await insertPlain(context, chunk.partition, jobs, plain);
     if (now !== null) {
-      for (const place of group.places) answers[place] = { kind: "created", status: "pending", createdAt: now, runAt: now };
+      for (const place of chunk.places) answers[place] = { kind: "created", status: "pending", createdAt: now, runAt: now };
       return base;
     }
   }
-  const places = base === "" ? "" : group.places.join();
+  const places = base === "" ? "" : chunk.places.join();
+  const args = encodeJobs(jobs);
   const call = (registered: string): Promise<Reply> =>
-    session.run(INSERT, keys.partition(group.partition), [base === "choose" ? "" : base, registered, places, ...jobArgs]);
-  const reply = await registry.callRegistered(call, () => some.map(({ queue }) => queue));
+    session.run(INSERT, keys.partition(chunk.partition), [base === "choose" ? "" : base, registered, places, ...args]);
+  const reply = await registry.callRegistered(call, () => jobs.map(({ queue }) => queue));
   const [now, start, kinds, details, holders, lanes, hints] = listOf(reply);
   const read = answerReader(numberOf(now), listOf(details), listOf(holders), lanes);
   const letters = textOf(kinds);
-  for (let index = 0; index < letters.length; index++) answers[group.places[index]!] = read(letters[index]!, some[index]!);
+  for (let index = 0; index < letters.length; index++) answers[chunk.places[index]!] = read(letters[index]!, jobs[index]!);
   feed.sendHints(hints);
   return textOf(start);
 }
@@ -124,13 +144,32 @@ async function insertPlain(
 /** INSERT_PLAIN reads and writes the figures of each kind, so with many kinds INSERT is faster. */
 const MOST_PLAIN_KINDS = 8;
 
-/** Whether INSERT_PLAIN may be tried. It would not notice an id that is given twice. */
-function isPlain(jobs: readonly NewJob[], [kinds]: readonly string[]): boolean {
-  return Number(kinds) <= MOST_PLAIN_KINDS && jobs.every(isUsual) && new Set(jobs.map(({ id }) => id)).size === jobs.length;
+/** Kinds and jobs, as INSERT_PLAIN reads them; null if it cannot store them. It would not notice an id that is given twice. */
+export function encodePlain(jobs: readonly NewJob[]): string[] | null {
+  const kinds: NewJob[] = [];
+  const numbers: number[] = [];
+  for (const job of jobs) {
+    if (!isUsual(job)) return null;
+    let number = kinds.findIndex((kind) => isSameKind(kind, job));
+    if (number === -1) number = kinds.push(job) - 1;
+    if (kinds.length > MOST_PLAIN_KINDS) return null;
+    numbers.push(number);
+  }
+  const ids = jobs.map(({ id }) => shortId(id));
+  if (new Set(ids).size < ids.length) return null;
+  const args = [String(kinds.length), ...kinds.flatMap(({ queue, type, priority }) => [queue, type, String(priority)])];
+  jobs.forEach((job, index) => {
+    args.push((kinds.length === 1 ? "" : digits(numbers[index]! + 1, KIND_DIGITS)) + ids[index]!, encodeBody(job));
+  });
+  return args;
+}
+
+function isSameKind(a: NewJob, b: NewJob): boolean {
+  return a.type === b.type && a.queue === b.queue && a.priority === b.priority;
 }
 
 function isUsual(job: NewJob): boolean {
-  return encodeWhen(job) === "" && encodeFlags(job) === "0";
+  return job.runAt === null && job.delayMs <= 0 && job.blocked !== true && job.idempotencyKey === null && job.facets === null;
 }
 
 /** Kinds and jobs, as INSERT_JOBS reads them. */

@@ -19,6 +19,12 @@ export interface SessionOptions {
   readonly refusedMs: number;
 }
 
+/** A script and its arguments. */
+export interface ScriptCall {
+  readonly script: Script;
+  readonly args: readonly string[];
+}
+
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
@@ -52,11 +58,15 @@ export class Session {
     return this.#isTest ? String(Math.floor(this.#options.clock.now())) : "";
   }
 
-  /** `again` is called before each try after a lost answer, and may return other arguments for it. */
-  run(script: Script, key: string, args: readonly string[], again?: () => readonly string[] | void): Promise<Reply> {
-    const keys = script.keys === "one" ? ["1", key] : ["2", `${key}:v`, `${key}:none`];
+  /** `again` is called before each try after a lost answer, and may return what to call instead. */
+  run(script: Script, key: string, args: readonly string[], again?: () => ScriptCall | void): Promise<Reply> {
     const now = this.time();
-    return this.withRetries((isRepeat) => this.#evaluate(script, [...keys, now, ...((isRepeat ? again?.() : null) ?? args)]), script.name);
+    const first = { script, args };
+    return this.withRetries((isRepeat) => {
+      const call = (isRepeat ? again?.() : undefined) ?? first;
+      const keys = call.script.keys === "one" ? ["1", key] : ["2", `${key}:v`, `${key}:none`];
+      return this.#evaluate(call.script, [...keys, now, ...call.args]);
+    }, script.name);
   }
 
   command(name: string, ...args: readonly string[]): Promise<Reply> {

@@ -41,7 +41,7 @@ local B = string.sub(KEYS[1], 1, -2)
 export const RECORDS = `
 local F = '${RECORD.format()}'
 local H = '${HEAD.format()}'
-local pack, open, sub = struct.pack, struct.unpack, string.sub
+local pack, open, sub, format = struct.pack, struct.unpack, string.sub, string.format
 
 local function many(command, key, args)
   for from = 1, #args, 500 do
@@ -116,7 +116,7 @@ end
 local function laneOf(number)
   local lane = lanes[number]
   if lane then return lane end
-  local text = redis.call('HGET', B .. 'n', number)
+  local text = redis.call('HGET', B .. 'n', format('%d', number))
   local space = string.find(text, ' ', 1, true)
   lane = { queue = queueOf(sub(text, 1, space - 1)), number = number, type = sub(text, space + 1), entered = {} }
   lanes[number] = lane
@@ -145,9 +145,10 @@ end
 
 /** After TIME: counts in a minute or an hour. */
 export const ADD_TO_PERIOD = `
+-- Numbers are given to commands as whole numbers in text: the server would write them with all digits of a fraction, which takes longer.
 -- A field that has just the added number was not there: the period may be new, and has to be found again by its start.
 local function addTo(period, start, text, queue, key, metric, times)
-  local sum = redis.call('HINCRBY', key, metric, times)
+  local sum = redis.call('HINCRBY', key, string.format('%d', metric), string.format('%d', times))
   if sum == times then redis.call('ZADD', B .. 'p' .. period, start, text .. ' ' .. queue) end
 end
 `;
@@ -161,6 +162,13 @@ local RUN, WAIT = ${firstFieldOf("run")}, ${firstFieldOf("wait")}
 
 local function add(row, cell, times)
   row[cell] = (row[cell] or 0) + times
+end
+
+-- A kind is the number that the bytes of a priority and of a lane make: jobs of one kind are counted together.
+local function splitKind(kind)
+  -- The byte of a priority has a sign.
+  local first = math.floor(kind / ${2 ** 24})
+  return first < 128 and first or first - 256, kind % ${2 ** 24}
 end
 
 local function move(queue, priority, from, to)
@@ -203,14 +211,14 @@ local function writeLedger()
   local minuteText, hourText = string.format('%.0f', minute), string.format('%.0f', hour)
   for name, queue in pairs(queues) do
     for cell, change in pairs(queue.tally) do
-      if change ~= 0 then redis.call('HINCRBY', B .. 't:' .. name, cell, change) end
+      if change ~= 0 then redis.call('HINCRBY', B .. 't:' .. name, format('%d', cell), format('%d', change)) end
     end
     local ofMinute, ofHour, ofAll = B .. 'm:' .. minuteText .. ':' .. name, B .. 'h:' .. hourText .. ':' .. name, B .. 'c:' .. name
     for metric, times in pairs(queue.counts) do
       addTo('m', minute, minuteText, name, ofMinute, metric, times)
       if metric < RUN then
         addTo('h', hour, hourText, name, ofHour, metric, times)
-        redis.call('HINCRBY', ofAll, metric, times)
+        redis.call('HINCRBY', ofAll, format('%d', metric), format('%d', times))
       end
     end
   end

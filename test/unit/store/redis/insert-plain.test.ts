@@ -1,9 +1,10 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { encodeJobs } from "../../../../src/store/redis/insert.ts";
+import { encodeJobs, encodePlain } from "../../../../src/store/redis/insert.ts";
 import { INSERT } from "../../../../src/store/redis/statements/insert.ts";
 import { INSERT_PLAIN } from "../../../../src/store/redis/statements/insert-plain.ts";
 import { type RedisServer, startRedis } from "../../../servers/redis.ts";
+import { contentsOf } from "./contents.ts";
 import { jobOf, openAt } from "./open.ts";
 
 let server: RedisServer;
@@ -20,20 +21,6 @@ afterAll(async () => {
 const NOW = "1800000000000";
 const evaluate = (text: string, prefix: string, ...args: readonly string[]): Promise<unknown> =>
   redis.eval(text, 2, `${prefix}:{0}:v`, `${prefix}:{0}:none`, NOW, ...args);
-
-/** All keys under a prefix, with what they hold. */
-async function contentsOf(prefix: string): Promise<Record<string, unknown>> {
-  const read = {
-    hash: async (key: string) => Object.fromEntries(Object.entries(await redis.hgetallBuffer(key)).map(([k, v]) => [k, v.toString("hex")])),
-    zset: async (key: string) =>
-      ((await redis.callBuffer("ZRANGE", key, "0", "-1", "WITHSCORES")) as Buffer[]).map((part) => part.toString("hex")),
-    set: async (key: string) => (await redis.smembers(key)).toSorted(),
-    list: (key: string) => redis.lrange(key, 0, -1),
-  };
-  const keys = (await redis.keys(`${prefix}:*`)).toSorted();
-  const entries = keys.map(async (key) => [key.slice(prefix.length), await read[(await redis.type(key)) as keyof typeof read](key)]);
-  return Object.fromEntries(await Promise.all(entries)) as Record<string, unknown>;
-}
 
 /** INSERT, with a given first sequence. */
 const insertWhole = (prefix: string, base: string, args: readonly string[]): Promise<unknown> =>
@@ -53,29 +40,39 @@ test("the script for usual jobs stores exactly what the other one stores", async
     await redis.hset(`${prefix}:{0}:q:mail`, "lastTyped", 1, "headStart", 60_000, "capacity", 10_000);
   }
   for (const length of [1, 3, 250, 200]) {
-    const args = encodeJobs(Array.from({ length }, (_, index) => jobOf({ ...kinds[index % kinds.length]!, payload: `{"n":${index}}` })));
-    expect(await evaluate(INSERT_PLAIN.text, "plain", ...args)).toBe(Number(NOW));
+    const jobs = Array.from({ length }, (_, index) => jobOf({ ...kinds[index % kinds.length]!, payload: `{"n":${index}}` }));
+    expect(await evaluate(INSERT_PLAIN.text, "plain", ...encodePlain(jobs)!)).toBe(Number(NOW));
     const last = Number(await redis.hget("plain:{0}:v", "seq"));
-    await insertWhole("whole", String(last - length + 1), args);
+    await insertWhole("whole", String(last - length + 1), encodeJobs(jobs));
   }
-  const plain = await contentsOf("plain");
-  expect(plain).toEqual(await contentsOf("whole"));
+  const plain = await contentsOf(redis, "plain");
+  expect(plain).toEqual(await contentsOf(redis, "whole"));
   expect(Object.keys(plain)).toContain(":{0}:i:1");
 });
 
 test("it does nothing if the job is not a usual one", async () => {
   const [known, other] = [jobOf(), jobOf({ type: "other" })];
   const args = encodeJobs([known]);
-  expect(await evaluate(INSERT_PLAIN.text, "refused", ...args)).toBe("whole");
-  expect(await contentsOf("refused")).toEqual({});
+  expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodePlain([known])!)).toBe("whole");
+  expect(await contentsOf(redis, "refused")).toEqual({});
   await insertWhole("refused", "1000", args);
   await redis.hset("refused:{0}:q:default", "capacity", 2);
-  const before = await contentsOf("refused");
+  const before = await contentsOf(redis, "refused");
   for (const jobs of [[known], [other], [jobOf(), known], [jobOf(), jobOf()]]) {
-    expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodeJobs(jobs))).toBe("whole");
+    expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodePlain(jobs)!)).toBe("whole");
   }
-  expect(await contentsOf("refused")).toEqual(before);
-  expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodeJobs([jobOf()]))).toBe(Number(NOW));
+  expect(await contentsOf(redis, "refused")).toEqual(before);
+  expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodePlain([jobOf()])!)).toBe(Number(NOW));
+});
+
+test("it is not asked for jobs that it cannot store", () => {
+  const twice = jobOf();
+  for (const wish of [{ delayMs: 1 }, { runAt: 1 }, { blocked: true }, { idempotencyKey: "k" }, { facets: { a: "b" } }]) {
+    expect(encodePlain([jobOf(), jobOf(wish)])).toBeNull();
+  }
+  expect(encodePlain([twice, jobOf(), twice])).toBeNull();
+  expect(encodePlain(Array.from({ length: 9 }, (_, priority) => jobOf({ priority })))).toBeNull();
+  expect(encodePlain(Array.from({ length: 8 }, (_, priority) => jobOf({ priority })))).not.toBeNull();
 });
 
 test("an id that is given twice in a list is one job", async () => {

@@ -9,7 +9,7 @@ import { parseRedisUrl } from "../../../../src/store/redis/url.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { TcpProxy } from "../../../servers/tcp-proxy.ts";
 import { admin, type RedisServer, startRedis } from "../../../servers/redis.ts";
-import { claim, DONE, jobOf, openAt, prefix, settlementOf } from "./open.ts";
+import { claim, claimOf, DONE, jobOf, openAt, prefix, settlementOf } from "./open.ts";
 
 let server: RedisServer;
 beforeAll(async () => void (server = await startRedis()));
@@ -40,6 +40,24 @@ describe("a claim that arrives after the store has made it again", () => {
     expect((await store.queues())[0]!.counts).toMatchObject([
       { status: "pending", count: 15 },
       { status: "running", count: 5 },
+    ]);
+  });
+
+  test("gets the jobs of the first try, and what it settled counts once, if only the answer was lost", async () => {
+    const { wire, store } = await overWire();
+    await store.insert(Array.from({ length: 20 }, () => jobOf()));
+    const held = await claim(store, { workerId: "far-away", limit: 5 });
+    const swallowed = wire.swallowAnswerTo(/far-away/);
+    const ends = held.map((lease) => settlementOf(lease, DONE));
+    const exchanged = store.exchange(ends, [claimOf({ workerId: "far-away", limit: 7 })]);
+    await swallowed;
+    const { settled, claimed } = await exchanged;
+    expect(settled).toEqual(held.map(() => "ok"));
+    expect(claimed[0]).toMatchObject(Array.from({ length: 7 }, () => ({ status: "running", attempt: 1, fence: 1, workerId: "far-away" })));
+    expect((await store.queues())[0]!.counts).toMatchObject([
+      { status: "pending", count: 8 },
+      { status: "running", count: 7 },
+      { status: "completed", count: 5 },
     ]);
   });
 

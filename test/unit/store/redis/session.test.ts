@@ -77,7 +77,7 @@ describe("a call", () => {
   ]) {
     test(`that was not carried out is made again as it was: ${message}`, async () => {
       const driver = new FailingDriver(reply(message), reply(message));
-      await sessionOver(driver).run(TRY, "k", ["a"], () => ["again"]);
+      await sessionOver(driver).run(TRY, "k", ["a"], () => ({ script: TRY, args: ["again"] }));
       expect(driver.calls).toEqual([FIRST, FIRST, FIRST]);
     });
   }
@@ -86,7 +86,7 @@ describe("a call", () => {
   for (const message of ["Reached the max retries per request limit", "Connection is closed."]) {
     test(`whose answer was lost is made again so that its repeat can be known: ${message}`, async () => {
       const driver = new FailingDriver(new Error(message), reply("LOADING"));
-      await sessionOver(driver).run(TRY, "k", ["a"], () => ["again"]);
+      await sessionOver(driver).run(TRY, "k", ["a"], () => ({ script: TRY, args: ["again"] }));
       expect(driver.calls).toEqual([FIRST, AGAIN, AGAIN]);
     });
   }

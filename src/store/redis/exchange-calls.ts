@@ -1,0 +1,182 @@
+/** THE CALLS OF AN EXCHANGE: which script is sent with which arguments, and how its answer is read. */
+import { isPlainEnd } from "../../core/lifecycle.ts";
+import type { Claim, Settlement } from "../store.ts";
+import {
+  digits,
+  encodeErrorText,
+  encodeNumber,
+  encodeShape,
+  type Granted,
+  type GrantedIn,
+  listOf,
+  numberOf,
+  readLanes,
+  type Reply,
+  textOf,
+} from "./codec.ts";
+import { MOST_PER_EXCHANGE } from "./context.ts";
+import { shortId } from "./ids.ts";
+import { encodeJobs } from "./insert.ts";
+import { KIND_DIGITS } from "./layout.ts";
+import type { ScriptCall } from "./session.ts";
+import { EXCHANGE, EXCHANGE_FOLLOWED } from "./statements/exchange.ts";
+import { EXCHANGE_PLAIN } from "./statements/exchange-plain.ts";
+import type { Script } from "./statements/script.ts";
+
+/** A claim that looks into queues of one partition. */
+export interface Look {
+  readonly claim: Claim;
+  readonly turn: string;
+  /** The name of this repeat, to tell a late one from the last; "" for a first try. */
+  readonly asker: string;
+  readonly queues: readonly string[];
+  /** What it has taken before. */
+  readonly taken: readonly unknown[];
+}
+
+function limitOf({ claim, taken }: Look): number {
+  return Math.min(claim.limit - taken.length, MOST_PER_EXCHANGE);
+}
+
+// ── The usual case ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The call of EXCHANGE_PLAIN for a first try; null if it needs EXCHANGE. */
+export function plainCall(settlements: readonly Settlement[], looks: readonly Look[], name: string): ScriptCall | null {
+  if (!looks.every(isPlainLook) || looks.length > 1 || !arePlainEnds(settlements)) return null;
+  return { script: EXCHANGE_PLAIN, args: [...encodeEnds(settlements), ...looks.flatMap((look) => encodeLook(look, name))] };
+}
+
+function isPlainLook({ asker, queues }: Look): boolean {
+  return asker === "" && queues.length === 1;
+}
+
+/** The script would count a job twice that is given twice. */
+function arePlainEnds(settlements: readonly Settlement[]): boolean {
+  return settlements.every(isEnd) && new Set(settlements.map(({ id }) => id)).size === settlements.length;
+}
+
+/** A settlement that EXCHANGE_PLAIN can make. */
+export function isEnd({ transition, outcome, ifExpired, followUp }: Settlement): boolean {
+  return outcome === "completed" && !ifExpired && !followUp && isPlainEnd(transition);
+}
+
+/** What all settlements have in common is sent once. */
+function encodeEnds(settlements: readonly Settlement[]): string[] {
+  const columns = [
+    settlements.map(({ fence }) => String(fence)),
+    settlements.map(({ transition }) => encodeNumber(transition.runMs)),
+    settlements.map(({ heldMs = 0 }) => String(heldMs)),
+    settlements.map(({ transition }) => transition.result ?? ""),
+  ];
+  const common = columns.map((values) => values.every((value) => value === values[0]));
+  return [
+    String(settlements.length),
+    ...columns.map(([first = "0"], index) => (common[index] ? `=${first}` : "")),
+    ...settlements.map(({ id }) => shortId(id)),
+    ...columns.filter((_, index) => !common[index]).flat(),
+  ];
+}
+
+function encodeLook(look: Look, name: string): string[] {
+  const { workerId, leaseMs, types } = look.claim;
+  return [workerId, look.turn, name, String(leaseMs), String(limitOf(look)), ...look.queues, ...(types === "*" ? ["*"] : types)];
+}
+
+// ── Every case ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The call of EXCHANGE. With mode "a" its claims get what they were granted before. */
+export function wholeCall(settlements: readonly Settlement[], looks: readonly Look[], name: string, mode: "n" | "a"): ScriptCall {
+  const following = encodeFollowUps(settlements);
+  return {
+    script: following.length > 0 ? EXCHANGE_FOLLOWED : EXCHANGE,
+    args: [
+      ...encodeSettlements(settlements),
+      String(looks.length),
+      name,
+      ...looks.flatMap((look) => encodeClaim(look, mode)),
+      ...following,
+    ],
+  };
+}
+
+function encodeClaim(look: Look, mode: "n" | "a"): string[] {
+  const { claim, turn, asker, queues } = look;
+  const limit = mode === "a" ? claim.limit : limitOf(look);
+  const types = claim.types === "*" ? ["*"] : [String(claim.types.length), ...claim.types];
+  return [claim.workerId, turn, mode, asker, String(claim.leaseMs), String(limit), ...types, String(queues.length), ...queues];
+}
+
+function encodeSettlements(settlements: readonly Settlement[]): string[] {
+  const shapes = new Map<string, string>();
+  const described: string[] = [];
+  const args: string[] = [];
+  for (const { id, fence, outcome, transition, ifExpired, heldMs = 0 } of settlements) {
+    const shape = encodeShape(transition, outcome, ifExpired, heldMs > 0);
+    const name = shape.join();
+    let number = shapes.get(name);
+    if (number === undefined) {
+      shapes.set(name, (number = digits(shapes.size + 1, KIND_DIGITS)));
+      described.push(...shape);
+    }
+    const { delayMs, runMs, result, error } = transition;
+    args.push(number + shortId(id), String(fence), encodeNumber(runMs));
+    // Only what the shape has is sent.
+    if (heldMs > 0) args.push(String(heldMs));
+    if (delayMs !== null) args.push(String(delayMs));
+    if (typeof result === "string") args.push(result);
+    if (error !== null && error !== undefined) args.push(encodeErrorText(error));
+  }
+  return [String(shapes.size), ...described, String(settlements.length), ...args];
+}
+
+/** The additional arguments of EXCHANGE_FOLLOWED; none without follow-up jobs. */
+function encodeFollowUps(settlements: readonly Settlement[]): string[] {
+  const numbers = settlements.flatMap(({ followUp }, index) => (followUp ? index + 1 : []));
+  if (numbers.length === 0) return [];
+  return [numbers.join(), ...encodeJobs(numbers.map((number) => settlements[number - 1]!.followUp!))];
+}
+
+// ── Answers ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The answer of a script. */
+export interface Answer extends GrantedIn {
+  /** One for each settlement. */
+  readonly letters: string;
+  /** One for each look. */
+  readonly claims: readonly Granted[];
+  readonly hints: Reply;
+}
+
+export function readAnswer(script: Script, reply: Reply): Answer {
+  return script === EXCHANGE_PLAIN ? readPlain(reply) : readWhole(reply);
+}
+
+function readWhole(reply: Reply): Answer {
+  const [now, letters, claims, lanes, failing, hints] = listOf(reply);
+  return { ...readNames(now, lanes, failing), letters: textOf(letters), claims: listOf(claims).map(grantedOf), hints: hints! };
+}
+
+function readPlain(reply: Reply): Answer {
+  const list = listOf(reply);
+  const [recordsLength, lanesLength, failingLength, letters, now] = list.slice(-5);
+  const failingAt = list.length - 5 - numberOf(failingLength);
+  const lanesAt = failingAt - numberOf(lanesLength);
+  const recordsAt = lanesAt - numberOf(recordsLength);
+  return {
+    ...readNames(now, list.slice(lanesAt, failingAt), list.slice(failingAt, -5)),
+    letters: textOf(letters),
+    claims: [grantedOf([list.slice(0, recordsAt), list.slice(recordsAt, lanesAt)])],
+    hints: NO_HINTS,
+  };
+}
+
+const NO_HINTS: Reply = [-1, 0];
+
+function readNames(now: Reply | undefined, lanes: Reply | undefined, failing: Reply | undefined): GrantedIn {
+  return { now: numberOf(now), lanes: readLanes(lanes), withoutDeadLetters: new Set(listOf(failing).map(textOf)) };
+}
+
+function grantedOf(reply: Reply): Granted {
+  const [jobs, records] = listOf(reply);
+  return { jobs: listOf(jobs) as readonly Buffer[], records: listOf(records) as Granted["records"] };
+}
