@@ -55,7 +55,7 @@ function arePlainEnds(settlements: readonly Settlement[]): boolean {
   return settlements.every(isEnd) && new Set(settlements.map(({ id }) => id)).size === settlements.length;
 }
 
-/** A settlement that EXCHANGE_PLAIN can make. */
+/** A settlement that EXCHANGE_PLAIN can make. It writes the mark of `completed`: an end of the same kind by another outcome would need another mark. */
 export function isEnd({ transition, outcome, ifExpired, followUp }: Settlement): boolean {
   return outcome === "completed" && !ifExpired && !followUp && isPlainEnd(transition);
 }
