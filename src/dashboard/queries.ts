@@ -218,7 +218,8 @@ export function useErrorGroups(filter: Omit<JobFilter, "status">): UseQueryResul
 /** What the error of a group says; the id of the group until it is known, or if no dead letter has it. */
 export function useGroupWords(group: string | undefined): string {
   const { data } = useQuery({
-    queryKey: ["groups", { group }],
+    // Not a key of `groups`: without a group it would be the one of the whole list, which is never final.
+    queryKey: ["groupWords", group],
     queryFn: () => client.dead.groups({ group }),
     enabled: group !== undefined,
     staleTime: Infinity,

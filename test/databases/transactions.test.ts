@@ -11,7 +11,7 @@ import { DataSource } from "typeorm";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/connect.ts";
 import { codeBlocks } from "../e2e/code-blocks.ts";
-import { startProgram, temporaryFolder } from "../e2e/run-program.ts";
+import { complaintsOf, startProgram, temporaryFolder } from "../e2e/run-program.ts";
 import { type PostgresServer, startPostgres } from "../servers/postgres.ts";
 import { PrismaClient } from "./prisma-client.ts";
 
@@ -64,7 +64,7 @@ describe("the order and its job are committed together, and rolled back together
     writeFileSync(join(cwd, "program.ts"), code);
     const program = startProgram(join(cwd, "program.ts"), [], { cwd, atTheEnd, env: { DATABASE_URL: url } });
     const ended = await program.ended;
-    expect({ code: ended.code, stderr: program.output.stderr }).toEqual({ code: 0, stderr: "" });
+    expect({ code: ended.code, stderr: complaintsOf(program) }).toEqual({ code: 0, stderr: "" });
     expect(await query(url, "select item from orders")).toEqual([{ item: "book" }]);
     await using client = await connect(url);
     expect((await client.list()).jobs).toMatchObject([{ type: "order:mail", status: "pending" }]);

@@ -9,7 +9,7 @@ import { codeBlocks } from "./code-blocks.ts";
 import { FRAMEWORKS_PAGE } from "./framework-programs.ts";
 import { joinedMillraceOfThisFile } from "./joined-millrace.ts";
 import { plainEnvironment } from "./run-cli.ts";
-import { startProgram, temporaryFolder } from "./run-program.ts";
+import { complaintsOf, startProgram, temporaryFolder } from "./run-program.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -53,7 +53,7 @@ describe.concurrent("every code block of the documentation is a program that run
       env: { NODE_COMPILE_CACHE: compiled },
     });
     const { code } = await program.ended;
-    expect({ code, stderr: program.output.stderr }).toEqual({ code: 0, stderr: "" });
+    expect({ code, stderr: complaintsOf(program) }).toEqual({ code: 0, stderr: "" });
   });
 });
 

@@ -5,7 +5,7 @@ import { connect } from "../../src/connect.ts";
 import { freePort, startPostgres } from "../servers/postgres.ts";
 import { catchMail } from "./mail-catcher.ts";
 import { startCli } from "./run-cli.ts";
-import { startProgram, temporaryFolder } from "./run-program.ts";
+import { complaintsOf, startProgram, temporaryFolder } from "./run-program.ts";
 
 const folder = new URL("../../examples/", import.meta.url);
 
@@ -38,7 +38,7 @@ async function run(name: string, env: Readonly<Record<string, string>>): Promise
   for (const [variable, value] of Object.entries(env)) vi.stubEnv(variable, value);
   const program = startProgram(pathOf(name), [], { cwd: temporaryFolder() });
   const { code } = await program.ended;
-  expect({ code, stderr: program.output.stderr }).toEqual({ code: 0, stderr: "" });
+  expect({ code, stderr: complaintsOf(program) }).toEqual({ code: 0, stderr: "" });
   return program.output.stdout;
 }
 
@@ -46,7 +46,7 @@ describe.concurrent("every example runs to its end by itself", () => {
   test.for(programs.filter((name) => !NOT_ALONE.includes(name)))("%s", async (name, { onTestFinished: atTheEnd }) => {
     const program = startProgram(pathOf(name), [], { cwd: temporaryFolder(atTheEnd), atTheEnd });
     const { code } = await program.ended;
-    expect({ code, stderr: program.output.stderr }).toEqual({ code: 0, stderr: "" });
+    expect({ code, stderr: complaintsOf(program) }).toEqual({ code: 0, stderr: "" });
     expect(program.output.stdout).toContain(SAYS[name]);
   });
 });

@@ -58,6 +58,11 @@ export function startProgram(
   return { child, output, ended, printed: (text) => whenPrinted(text, output, listeners, ended) };
 }
 
+/** What it said on stderr. On a busy machine a server may take a second to answer, and that is said, rightly. */
+export function complaintsOf({ output }: Program): string {
+  return output.stderr.replaceAll(/^millrace: cannot reach .* yet: no answer\. Trying for another .*\n/gm, "");
+}
+
 async function whenPrinted(text: string, output: Program["output"], listeners: Set<() => void>, ended: Promise<unknown>): Promise<void> {
   const seen = Promise.withResolvers<void>();
   const look = (): void => {
