@@ -5,7 +5,8 @@ import { COMPLETE } from "./complete.ts";
 import { FACETS } from "./facets.ts";
 import { GRANT } from "./grant.ts";
 import { INSERT_JOBS } from "./insert.ts";
-import { LANES, LEDGER, RECORDS, REFUSAL, TIME, TRANSITION } from "./parts.ts";
+import { LANES, LEDGER, RECORDS, REFUSAL, TIME } from "./parts.ts";
+import { TRANSITION } from "./transition.ts";
 import { MARK_OF_TRY, REPEATS } from "./repeats.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 

@@ -4,7 +4,8 @@ import { changeText } from "../../stored-manual-change.ts";
 import { FACETS_BEGIN, SHAPE_NAMES } from "../codec.ts";
 import { HEAD, HEAD_FLAG, holderId, isSet, RECORD } from "../layout.ts";
 import { FACETS } from "./facets.ts";
-import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
+import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME } from "./parts.ts";
+import { TRANSITION } from "./transition.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /** After RECORDS. */

@@ -5,7 +5,8 @@ import { firstFieldOf, KEPT_STATES, STATE, tallyCells } from "../../numbers.ts";
 import { ENDED, HOLDER, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { FACETS } from "./facets.ts";
 import { FORGET, OWN_KEY } from "./manage.ts";
-import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME, TRANSITION } from "./parts.ts";
+import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME } from "./parts.ts";
+import { TRANSITION } from "./transition.ts";
 import { PACK } from "./counters.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
