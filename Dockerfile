@@ -14,7 +14,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json vite.config.ts vite.package.config.ts README.md CHANGELOG.md LICENSE llms.txt ./
 COPY src src
-RUN npm run build && npm pack --ignore-scripts --pack-destination /tmp && mv /tmp/millrace-*.tgz /tmp/millrace.tgz
+# No set-up either: the packages are there.
+RUN npm run build --ignore-scripts && npm pack --ignore-scripts --pack-destination /tmp && mv /tmp/millrace-*.tgz /tmp/millrace.tgz
 
 FROM node:24-slim AS install
 WORKDIR /app

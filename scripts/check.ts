@@ -34,8 +34,8 @@ const staticChecks: StaticCheck[] = [
   { name: "packages for the tests", command: "node", args: ["scripts/set-up.js", "--test-packages"] },
   { name: "types", command: "tsc", args: ["--noEmit", "--pretty", "false", "--checkers", "1"] },
   { name: "types of the dashboard", command: "tsc", args: ["-p", "src/dashboard", "--noEmit", "--pretty", "false", "--checkers", "1"] },
-  { name: "lint", command: "oxlint", args: [] },
-  { name: "format", command: "prettier", args: ["--check", "--log-level", "warn", "."], advice: "`npm run format` fixes it." },
+  { name: "lint", command: "oxlint", args: ["--threads=1"] },
+  { name: "format", command: "oxfmt", args: ["--list-different", "--threads=1"], advice: "`npm run format` fixes it." },
   { name: "unused files, exports and dependencies", command: "knip", args: ["--no-progress", "--no-config-hints"] },
 ];
 

@@ -1,16 +1,35 @@
 // Installs what a fresh clone needs. `npm start` and `npm test` run this first, so that neither needs another command before it.
+// With `--start` it installs what `npm start` needs: a third of the packages. Without, it adds the rest, as `npm install` does.
 //
 // This file runs on the machine's own Node (18 or later) before anything is installed: plain JavaScript, built-ins only.
 // If there is nothing to do, it prints nothing and reads a few files.
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const inRoot = (...parts) => path.join(root, ...parts);
+
+const forStart = process.argv.includes("--start");
+/** What `npm start` runs and builds: with `--start`, the packages that these files import are installed, and those that they need. */
+const startSources = ["src", "vite.config.ts", "examples/handlers.ts"];
+
+const onlyForStart = " start";
 
 const stampFile = inRoot("node_modules", ".millrace-set-up");
 const lockFile = inRoot(".set-up.lock");
@@ -21,7 +40,7 @@ const npmProgram = process.platform === "win32" ? "npm.cmd" : "npm";
 /** What must be installed, in order. */
 const needs = [
   { name: "dependencies", ready: dependenciesAreInstalled, make: installDependencies },
-  { name: `Node ${ourNodeMajor}`, ready: ourNodeRuns, make: repairOurNode },
+  { name: `Node ${ourNodeMajor}`, ready: ourNodeRuns, make: installOurNode },
   { name: "platform packages", ready: () => missingPlatformPackages().length === 0, make: installPlatformPackages },
 ];
 
@@ -39,19 +58,19 @@ const testPrograms = [
   { names: ["fish"], debianPackages: ["fish"], mayBeMissing: true },
 ];
 
-if (readStamp() !== wantedStamp() || !existsSync(ourNode)) withLock(setUp);
+if (!isSetUp()) withLock(setUp);
 if (process.argv.includes("--tests") && wantedPrograms().length > 0) withLock(installPrograms);
 if (process.argv.includes("--test-packages") && !testPackagesAreInstalled()) withLock(installTestPackages);
 
 function setUp() {
   // Another process may have installed everything while this one waited for the lock.
-  if (readStamp() === wantedStamp() && existsSync(ourNode)) return;
+  if (isSetUp()) return;
   for (const need of needs) {
     if (need.ready()) continue;
     const trouble = need.make();
     if (trouble || !need.ready()) giveUp(need.name, trouble);
   }
-  writeFileSync(stampFile, wantedStamp());
+  writeFileSync(stampFile, isInstalled(root) ? wantedStamp() : wantedStamp() + onlyForStart);
 }
 
 function giveUp(what, trouble) {
@@ -60,7 +79,12 @@ function giveUp(what, trouble) {
   process.exit(1);
 }
 
-// The stamp: for which package files node_modules was made.
+// The stamp: for which package files node_modules was made, and whether it has all of them.
+
+function isSetUp() {
+  const stamp = readStamp();
+  return existsSync(ourNode) && (stamp === wantedStamp() || (forStart && stamp === wantedStamp() + onlyForStart));
+}
 
 function wantedStamp() {
   const hash = createHash("sha256");
@@ -76,25 +100,30 @@ function readStamp() {
 // Dependencies.
 
 function dependenciesAreInstalled() {
-  return isInstalled(root);
+  return isInstalled(root, wantedPackages());
 }
 
 /** Whether npm's record of installed packages matches the lock file, so that nothing is installed again after `npm install x`. */
-function isInstalled(folder) {
+function isInstalled(folder, packages = lockedPackages(folder)) {
   const record = readIfThere(path.join(folder, "node_modules", ".package-lock.json"));
   if (!record) return false;
   const installed = JSON.parse(record).packages;
-  return Object.entries(lockedPackages(folder)).every(([place, wanted]) => wanted.optional || installed[place]?.version === wanted.version);
+  return Object.entries(packages).every(([place, wanted]) => wanted.optional || installed[place]?.version === wanted.version);
 }
 
 function installDependencies() {
   console.log("set-up: installing dependencies (first run, or the lock file has changed)");
-  return install(root, []);
+  const isNew = !existsSync(inRoot("node_modules"));
+  const wasForStart = readStamp()?.endsWith(onlyForStart);
+  // A checkout that has all packages keeps all of them.
+  if (forStart && (isNew || wasForStart) && installForStart()) return undefined;
+  // `npm ci` would remove first what is there.
+  return install(root, wasForStart ? ["install", "--no-save"] : ["ci"]);
 }
 
-function install(folder, more) {
+function install(folder, command) {
   // `--include=dev`: the checks need these packages even with NODE_ENV=production.
-  const args = ["ci", "--include=dev", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error", ...more];
+  const args = [...command, "--include=dev", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error"];
   const done = withAddresses(folder, () => npm(args, folder)) || npm(args, folder);
   return done ? undefined : `Run \`npm ci\` in ${folder} to see why; it needs a network or a filled npm cache.`;
 }
@@ -122,6 +151,87 @@ function withAddresses(folder, work) {
   }
 }
 
+// What `npm start` needs. npm cannot install a part of a lock file. So it installs from a smaller one, in a folder of its own.
+
+function installForStart() {
+  const folder = inRoot(".set-up");
+  const { name, version, allowScripts, dependencies, devDependencies } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));
+  const wanted = withOurNode(startPackages());
+  const inBoth = ([each]) => wanted[`node_modules/${each}`];
+  const manifest = {
+    name,
+    version,
+    allowScripts,
+    dependencies: Object.fromEntries(Object.entries({ ...dependencies, ...devDependencies }).filter(inBoth)),
+  };
+  const lock = { name, version, lockfileVersion: 3, requires: true, packages: { "": manifest, ...wanted } };
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  try {
+    writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest));
+    writeFileSync(path.join(folder, "package-lock.json"), JSON.stringify(lock));
+    copyFileSync(inRoot(".npmrc"), path.join(folder, ".npmrc"));
+    // The only script is that of Node, and linkOurNode does its work.
+    if (install(folder, ["ci", "--ignore-scripts"])) return false;
+    rmSync(inRoot("node_modules"), { recursive: true, force: true });
+    renameSync(path.join(folder, "node_modules"), inRoot("node_modules"));
+    return true;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function wantedPackages() {
+  return forStart ? startPackages() : lockedPackages(root);
+}
+
+/**
+ * Node's own install script would get the package of this platform when all others are there, by another npm: that is a third of the time. So npm gets
+ * it with the others, at the place where the script would put it.
+ */
+function withOurNode({ "node_modules/node": node, ...others }) {
+  const place = `node_modules/node/node_modules/${nodePackage()}`;
+  const needed = { ...node, optionalDependencies: { [nodePackage()]: node.version } };
+  return { ...others, "node_modules/node": needed, [place]: { version: node.version, optional: true } };
+}
+
+/** The locked packages that `npm start` needs, by their places. */
+function startPackages() {
+  const locked = lockedPackages(root);
+  const places = new Set();
+  const add = (name, from) => {
+    const place = placeOf(name, from, locked);
+    if (!place || places.has(place)) return;
+    places.add(place);
+    for (const each of neededBy(locked[place])) add(each, place);
+  };
+  for (const name of ["node", ...startSources.flatMap(filesIn).flatMap(importedBy)]) add(name, "");
+  return Object.fromEntries(Object.entries(locked).filter(([place]) => places.has(place)));
+}
+
+function neededBy({ dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta }) {
+  const peers = Object.keys(peerDependencies ?? {}).filter((name) => !peerDependenciesMeta?.[name]?.optional);
+  return [...Object.keys(dependencies ?? {}), ...Object.keys(optionalDependencies ?? {}), ...peers];
+}
+
+/** Where a package finds another: in its own folder, or in one above it. */
+function placeOf(name, from, locked) {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
+    const place = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
+    if (locked[place] || folder === "") return locked[place] && place;
+  }
+}
+
+function filesIn(place) {
+  if (/\.\w+$/.test(place)) return [place];
+  return readdirSync(inRoot(place)).flatMap((name) => filesIn(path.join(place, name)));
+}
+
+function importedBy(file) {
+  const names = readFileSync(inRoot(file), "utf8").matchAll(/\b(?:from|import)[\s(]*"((?:@[^/"]+\/)?[^/"]+)/g);
+  return [...names].map(([, name]) => name);
+}
+
 // Packages that only tests need, such as the frameworks that a server is mounted in: each folder of test/ with a package.json has its own. They are
 // installed while the other tests run: see scripts/check.ts and test/servers/test-packages.ts.
 
@@ -138,19 +248,20 @@ function testPackagesAreInstalled() {
 function installTestPackages() {
   for (const folder of testFolders().filter((each) => !isInstalled(each))) {
     console.log(`set-up: installing the packages of ${path.relative(root, folder)} for the tests`);
-    const trouble = install(folder, ["--ignore-scripts"]);
+    const trouble = install(folder, ["ci", "--ignore-scripts"]);
     if (trouble) giveUp(`the packages of ${path.relative(root, folder)}`, trouble);
   }
 }
 
-// Our own Node. The npm package `node` installs it with an install script, which some npm settings forbid.
+// Our own Node. The install script of the npm package `node` installs the package of this platform by another npm, and some npm settings forbid it.
 
 function ourNodeRuns() {
   const { stdout } = spawnSync(ourNode, ["--version"], { encoding: "utf8" });
   return typeof stdout === "string" && stdout.startsWith(`v${ourNodeMajor}.`);
 }
 
-function repairOurNode() {
+function installOurNode() {
+  if (linkOurNode()) return undefined;
   console.log(`set-up: installing Node ${ourNodeMajor} for this project`);
   run("node", ["installArchSpecificPackage.js"], inRoot("node_modules", "node"));
   // npm did not link the program, because it was missing when npm unpacked the package; this only links it.
@@ -158,11 +269,29 @@ function repairOurNode() {
   return ourNodeRuns() ? undefined : "Run `npm rebuild node --foreground-scripts` to see why.";
 }
 
+function nodePackage() {
+  const platform = process.platform === "win32" ? "win" : process.platform;
+  return `${platform === "darwin" && process.arch === "arm64" ? "node-bin" : "node"}-${platform}-${process.arch}`;
+}
+
+/** What the install script does when it has the package: a second name for the program, which stays if npm removes what is not in the lock file. */
+function linkOurNode() {
+  const folder = inRoot("node_modules", "node");
+  try {
+    mkdirSync(path.join(folder, "bin"), { recursive: true });
+    linkSync(path.join(folder, "node_modules", nodePackage(), "bin", "node"), path.join(folder, "bin", "node"));
+    symlinkSync(path.join("..", "node", "bin", "node"), ourNode);
+  } catch {
+    return false;
+  }
+  return ourNodeRuns();
+}
+
 // Platform packages: the binaries of the linter and the test runner. They refuse Node 18, so npm on Node 18 silently leaves them out,
 // but they will run on our own Node 24.
 
 function missingPlatformPackages() {
-  return Object.entries(lockedPackages(root))
+  return Object.entries(wantedPackages())
     .filter(([place, wanted]) => wanted.optional && wanted.cpu && fitsThisMachine(wanted) && !existsSync(inRoot(place, "package.json")))
     .map(([place, wanted]) => `${nameAt(place)}@${wanted.version}`);
 }

@@ -2,11 +2,12 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { format, resolveConfig } from "prettier";
+import { format, type FormatConfig } from "oxfmt";
 import { referenceMarkdown } from "../src/http/reference.ts";
 import { commandReference, envExample, settingsTables, withMade } from "./reference.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
+const formatOptions = JSON.parse(readFileSync(path.join(root, ".oxfmtrc.json"), "utf8")) as FormatConfig;
 
 /** Every generated file and its text. */
 export async function madeFiles(): Promise<ReadonlyMap<string, string>> {
@@ -23,9 +24,9 @@ function page(name: string, made: string): Promise<string> {
 }
 
 async function formatted(name: string, text: string): Promise<string> {
-  const file = path.join(root, name);
-  const options = (await resolveConfig(file)) ?? {};
-  return format(text, { ...options, filepath: file });
+  const { code, errors } = await format(name, text, formatOptions);
+  if (errors.length > 0) throw new Error(`${name} cannot be formatted: ${errors.map(({ message }) => message).join("; ")}`);
+  return code;
 }
 
 if (process.argv[1] === import.meta.filename) {
