@@ -1,5 +1,6 @@
 /** THE BARS. What ours must reach beside the others of the same run, or on any machine. */
 import type { Figure, Kind } from "./figure.ts";
+import { WITHOUT_LIMITS } from "./scenarios/limits.ts";
 
 /** A bar for the best rounds. Without `beside` it is for our own figure. */
 export interface Bar {
@@ -52,6 +53,13 @@ export const BARS: readonly Bar[] = [
   { what: URGENT, of: "p50", beside: { name: "`ahead: 0`" }, atMostMore: 20 },
   { what: URGENT, of: "p99", beside: { name: "`ahead: 0`" }, atMostMore: 40 },
   { what: "CPU of a worker for a job while events are read", beside: { name: "nobody reads" }, atMost: 1.1 },
+  { what: "drain, 100 slots, a queue limit", beside: { name: WITHOUT_LIMITS }, atLeast: 0.9 },
+  { what: "drain, 100 slots, 10 keys in turns", beside: { name: WITHOUT_LIMITS }, atLeast: 0.6 },
+  { engine: "postgres", what: "drain, 100 slots, 1,000 keys", beside: { name: WITHOUT_LIMITS }, atLeast: 0.4 },
+  { what: "drain, 100 slots, 1,000 keys", beside: { name: WITHOUT_LIMITS }, atLeast: 0.6 },
+  { what: "drain, 100 slots, 10 keys behind", beside: { name: "10 keys alone" }, atLeast: 0.8 },
+  // After those above: the number of keys depends on --stored.
+  { what: "drain, 100 slots, ", beside: { name: WITHOUT_LIMITS }, atLeast: 0.4 },
   { what: "drain, 100 slots, ", beside: { name: "with 10,000" }, atLeast: 0.85 },
   { what: "enqueue, 100 callers, ", beside: { name: "with 10,000" }, atLeast: 0.85 },
   { what: "stats, p95", atMost: 20 },

@@ -1,5 +1,6 @@
 import { idMaker } from "../../src/lib/id.ts";
 import { longId, shortId } from "../../src/store/redis/ids.ts";
+import { BUCKET } from "../../src/store/redis/layout.ts";
 import { RECORDS, TIME } from "../../src/store/redis/statements/parts.ts";
 import { parseRedisUrl } from "../../src/store/redis/url.ts";
 import { openRedis } from "../places/redis.ts";
@@ -18,7 +19,7 @@ for i = 1, total do
   lane[2 * i - 1], lane[2 * i] = now, seq .. id
   ids[i] = id
 end
-many('HSET', B .. 'j', bodies)
+setJobs('${BUCKET.bodies}', bodies)
 many('ZADD', B .. 'w:1', lane)
 many('RPUSH', B .. 'i:' .. math.floor(first / 340), ids)
 return total`;
@@ -33,7 +34,7 @@ for i = 1, #ARGV - 2 do
   ended[2 * i] = pack(F, 4, 4, 0, 1, i, 1, 1, 0, 0, now, now, now, now, 1, 9, 1, 0, 0, 6, 0, 0) .. 'w-barenull'
 end
 many('ZREM', B .. 'r', held)
-many('HSET', B .. 's', ended)
+setJobs('${BUCKET.records}', ended)
 many('RPUSH', B .. 'e:default', ids)
 if limit == 0 then return {} end
 local taken, leases, answer, bodies = redis.call('ZRANGE', B .. 'w:1', 0, limit - 1), {}, {}, {}
@@ -45,9 +46,9 @@ for i, member in ipairs(taken) do
   records[2 * i - 1] = bodies[i]
   records[2 * i] = pack(F, 3, 0, 0, 1, i, 1, 1, 0, 0, now, now, now, now + 30000, -1, 0, 1, 0, 0, 6, 0, 0) .. 'w-bare'
 end
-many('HSET', B .. 's', records)
+setJobs('${BUCKET.records}', records)
 many('ZADD', B .. 'r', leases)
-for i, body in ipairs(mget('j', bodies)) do
+for i, body in ipairs(getJobs('${BUCKET.bodies}', bodies)) do
   answer[2 * i - 1], answer[2 * i] = taken[i], body
 end
 return answer`;

@@ -6,7 +6,8 @@ import type { ServerMessage } from "./server-message.ts";
 
 /** What the client sends to its parent process. */
 export type LoadMessage =
-  { readonly kind: "warm" } | { readonly kind: "asked"; readonly requests: number; readonly ms: number; readonly p99: number };
+  | { readonly kind: "warm" }
+  | { readonly kind: "asked"; readonly requests: number; readonly ms: number; readonly p99: number };
 
 /** How many connections, jobs per request, and how long. */
 export interface HttpLoad {

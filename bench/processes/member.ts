@@ -7,7 +7,8 @@ const TELL_MS = 10;
 
 const [folder, url] = process.argv.slice(2) as [string, string];
 const queue = await openMillrace(await loadTree(folder), { url });
-const say = (answer: Answer): void => void (process.connected && process.send!(answer));
+// The other end may be gone before this process hears of it.
+const say = (answer: Answer): void => void (process.connected && process.send!(answer, undefined, undefined, () => {}));
 
 let jobs = 0;
 const count = (ended: number): void => void (jobs += ended);

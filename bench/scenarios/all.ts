@@ -8,6 +8,7 @@ import { enqueue } from "./enqueue.ts";
 import { events } from "./events.ts";
 import { growth } from "./growth.ts";
 import { http } from "./http.ts";
+import { limits } from "./limits.ts";
 import { otherCallers } from "./other-callers.ts";
 import { pages } from "./pages.ts";
 import { pickUp } from "./pick-up.ts";
@@ -29,6 +30,7 @@ export const SCENARIOS: readonly Scenario[] = [
   otherCallers,
   processes,
   events,
+  limits,
   size,
   depth,
   pages,

@@ -4,7 +4,7 @@ import type { Scenario } from "./scenario.ts";
 
 const AT_ONCE = 10_000;
 
-/** Many jobs in one call, as fast as each queue can store them. */
+/** Many jobs in each call, and two calls at once. */
 export const bulk: Scenario = {
   name: "bulk",
   isOnPage: true,

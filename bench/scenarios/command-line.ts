@@ -97,7 +97,8 @@ class Packages implements Disposable {
 
 function environment(folder: string): NodeJS.ProcessEnv {
   const { PATH } = process.env;
-  return { PATH, HOME: folder, XDG_CACHE_HOME: join(folder, "cache") };
+  // The page is not built: no command that is measured serves it.
+  return { PATH, HOME: folder, XDG_CACHE_HOME: join(folder, "cache"), DASHBOARD_ENABLED: "false" };
 }
 
 // ── Start ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
