@@ -32,12 +32,12 @@ export class ClientMetrics {
   readonly onContended: OnContended = (reason) => this.#opened?.onContended(reason);
 
   async #open(client: PlainClient): Promise<Metrics> {
-    const [{ Metrics }, { watchFromNowOn }, { packageVersion }] = await Promise.all([
+    const [{ Metrics }, { watchFromNowOn }, { versionIfKnown }] = await Promise.all([
       import("./observe/metrics.ts"),
       import("./observe/lease-watch.ts"),
       import("./cli/version.ts"),
     ]);
-    const metrics = new Metrics({ source: client, version: packageVersion(), answersRequests: false });
+    const metrics = new Metrics({ source: client, version: versionIfKnown(), answersRequests: false });
     watchFromNowOn(client.leases, [metrics.leases]);
     this.#opened = metrics;
     if (this.#isStopped) metrics.stop();

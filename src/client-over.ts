@@ -1,10 +1,14 @@
 /** STORE -> CLIENT: joins a store, its client, workers and upkeep. */
 import type { Announcer } from "./client/announcer.ts";
-import type { Client, PlainClient, WorkerClient } from "./client/client.ts";
+import type { Client, Handlers, PlainClient, WorkerClient } from "./client/client.ts";
+import { typesOf } from "./client/handler-types.ts";
 import { ClientHooks } from "./client/hooks.ts";
 import { ClientMetrics } from "./client-metrics.ts";
 import { createLocalClient, type LocalEnvironment } from "./client/local-client.ts";
+import { BULK_TYPE } from "./core/bulk.ts";
+import { WEBHOOK_TYPE } from "./core/delivery.ts";
 import { messageOf, MillraceError } from "./core/errors.ts";
+import { HTTP_REQUEST_TYPE } from "./core/internal.ts";
 import type { LostLease } from "./core/lease.ts";
 import type { OnTrouble } from "./core/trouble.ts";
 import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
@@ -85,7 +89,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
         inFlight: store.inFlight,
         pollMs: options.pollMs,
         renewer: listed(renewers, renewerFor(workerClient)),
-        onTrouble,
+        onTrouble: namingWorker(handlers, onTrouble),
         hooks,
         ...ending,
       });
@@ -119,14 +123,34 @@ function listed(renewers: Set<Renewer>, make: RenewerFactory): RenewerFactory {
 
 const WARN_AGAIN_MS = 60_000;
 
-/** With an unreachable store every duty fails every second: once a minute is enough. */
+/** With an unreachable store every duty fails every second: once a minute is enough, and one line for a cause that duties share. */
 function upkeepTrouble(clock: Clock, onTrouble: OnTrouble): (duty: string, error: unknown) => void {
-  const warnedAt = new Map<string, number>();
+  let told: readonly { readonly duty: string; readonly why: string; readonly at: number }[] = [];
   return (duty, error) => {
     if (error instanceof MillraceError && error.code === "closed") return;
     const now = clock.monotonic();
-    if (now - (warnedAt.get(duty) ?? -Infinity) < WARN_AGAIN_MS) return;
-    warnedAt.set(duty, now);
-    onTrouble({ kind: "upkeep", message: `the upkeep duty ${duty} failed and keeps trying: ${messageOf(error)}`, error });
+    const why = messageOf(error);
+    told = told.filter(({ at }) => now - at < WARN_AGAIN_MS);
+    if (told.some((each) => each.duty === duty || each.why === why)) return;
+    told = [...told, { duty, why, at: now }];
+    const what = error instanceof MillraceError && error.code === "store_unavailable" ? "upkeep" : `the upkeep duty ${duty}`;
+    onTrouble({ kind: "upkeep", message: `${what} failed and keeps trying: ${why}`, error });
+  };
+}
+
+/** Workers that no code of the user started. */
+const OWN_WORKERS: ReadonlyMap<string, string> = new Map([
+  [WEBHOOK_TYPE, "webhooks"],
+  [HTTP_REQUEST_TYPE, HTTP_REQUEST_TYPE],
+  [BULK_TYPE, "bulk operations"],
+]);
+
+/** Says whose worker has a trouble, if it is one of ours: who started none would look for it in vain. */
+function namingWorker(handlers: Handlers, onTrouble: OnTrouble): OnTrouble {
+  return (trouble) => {
+    // Not before there is a trouble: by then the worker has refused handlers that are none.
+    const [type = "", ...others] = typesOf(handlers);
+    const work = others.length === 0 ? OWN_WORKERS.get(type) : undefined;
+    onTrouble(work === undefined ? trouble : { ...trouble, message: trouble.message.replace(/^a worker /, `the worker for ${work} `) });
   };
 }

@@ -354,7 +354,8 @@ export const CLIENT_SETTINGS = ["url", "apiKey", ...reaching("option")] as const
 
 /** The settings of `millrace worker`. */
 export const WORKER_SETTINGS = SETTING_NAMES.filter((name) => reachOf(name).work ?? reachOf(name).worker) as (
-  Reaching<"work"> | Reaching<"worker">
+  | Reaching<"work">
+  | Reaching<"worker">
 )[];
 
 /** Worker settings that need a store of its own. */

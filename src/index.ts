@@ -4,7 +4,7 @@ export type { ConnectOptions, IoredisInstance, OwnConnection, PgPool, SqliteData
 export type { ConfigFile } from "./config.ts";
 export { defineJob } from "./client/define-job.ts";
 export type { JobDefinitionInput } from "./client/define-job.ts";
-export { Discard, RetryAfter, Snooze } from "./core/control-errors.ts";
+export { Discard, HoldKey, RetryAfter, Snooze } from "./core/control-errors.ts";
 export { ERROR_CODES, MillraceError } from "./core/errors.ts";
 export type { ErrorCode, Issue } from "./core/errors.ts";
 export { stopOnSignals } from "./worker/stop-on-signals.ts";

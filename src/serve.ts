@@ -46,6 +46,8 @@ export interface Served {
 /** Starts a server. If a part does not start, the parts before it are stopped. */
 export async function serve(config: Config, options: ServeOptions): Promise<Served> {
   const { handlers, backoffs } = options;
+  // The workers of the server itself have slots of their own.
+  const { concurrency: _concurrency, ...background } = workOptions(config);
   const dashboard = config.dashboardEnabled && { users: dashboardUsers(config) };
   const log = await openLog({ level: config.logLevel, write: options.write });
   const watch = new Watch(log, options.version);
@@ -61,7 +63,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
       limiter: config.rateLimit === null ? undefined : new SharedLimiter({ rate: config.rateLimit, spend, clock: systemClock }),
       trustedProxies: config.trustedProxies,
       dashboard,
-      background: workOptions(config),
+      background,
       webhookSecret: config.webhookSecret,
       webhookAllow: config.webhookAllow,
       onTrouble: watch.onTrouble,
@@ -146,7 +148,8 @@ class Watch {
 
   readonly onTrouble = (trouble: Trouble): void => {
     this.metrics.onTrouble(trouble);
-    this.#troubleLines(trouble);
+    // The log has a line for each request.
+    if (trouble.kind !== "request") this.#troubleLines(trouble);
   };
 
   readonly onRequest = (facts: RequestFacts): void => {

@@ -1,9 +1,10 @@
 /** THE SERVER OF MILLRACE, to mount in your application or to give a port: its routes, its dashboard, its metrics, and what runs beside. */
 import { prepareBackground } from "./background.ts";
-import { packageVersion } from "./cli/version.ts";
+import { versionIfKnown } from "./cli/version.ts";
 import { type Client, MARKS, type WorkerHandle, type WorkOptions } from "./client/client.ts";
 import type { Duration } from "./core/duration.ts";
-import { MillraceError } from "./core/errors.ts";
+import { invalid, MillraceError } from "./core/errors.ts";
+import { ANYTHING, checkOptions, isObject, type OptionRule } from "./core/option-rules.ts";
 import { readGrace } from "./core/work-limits.ts";
 import {
   createServer as createHttpServer,
@@ -12,6 +13,8 @@ import {
   type Server as HttpServer,
   type ServerOptions as HttpServerOptions,
 } from "./http/server.ts";
+import { SERVER_OPTION_RULES } from "./http/server-option-rules.ts";
+import { tellFaults } from "./http/tell-faults.ts";
 import { atMost, systemClock } from "./lib/clock.ts";
 import { watchFromNowOn } from "./observe/lease-watch.ts";
 import { Metrics } from "./observe/metrics.ts";
@@ -64,20 +67,24 @@ export interface Server extends HttpServer, AsyncDisposable {
  * `listen`.
  */
 export function createServer(client: Client, options: ServerOptions = {}): Server {
+  if (typeof client?.enqueue !== "function") throw invalid("client", "a client that connect returned", client);
+  checkOptions(options, "the options of createServer", RULES, ["webhookSecret", "webhookAllow"]);
   const isOverStore = client[MARKS] !== undefined;
-  const { background = isOverStore, webhookSecret, webhookAllow, dashboard = {}, onTrouble = warn, version = versionOrNone() } = options;
+  const { background = isOverStore, webhookSecret, webhookAllow, dashboard = {}, onTrouble = warn, version = versionIfKnown() } = options;
   if (background !== false && !isOverStore) throw new MillraceError("invalid_input", NOT_OVER_HTTP, { field: "background" });
   const work = typeof background === "object" ? background : {};
   const start = background === false ? () => [] : prepareBackground(client, { secrets: webhookSecret, allow: webhookAllow, work });
+  const clock = options.clock ?? systemClock;
+  const tell = guarded(onTrouble, clock);
   let workers: readonly WorkerHandle[] = [];
   const metrics = options.figures === undefined ? new Metrics({ source: client, version, isReady: () => server.isReady() }) : null;
   const server: HttpServer = createHttpServer(client, {
     ...options,
     version,
     dashboard: dashboard === false ? undefined : dashboard,
-    onTrouble: guarded(onTrouble, options.clock ?? systemClock),
+    onTrouble: tell,
     figures: options.figures ?? metrics ?? undefined,
-    onRequest: metrics === null ? options.onRequest : bothOf(metrics.onRequest, options.onRequest),
+    onRequest: each([metrics?.onRequest, tellFaults(tell, clock), options.onRequest]),
     isHealthy: () => workers.every(({ healthy }) => healthy) && options.isHealthy?.() !== false,
   });
   if (metrics !== null && isOverStore) watchFromNowOn(client.leases, [metrics.leases]);
@@ -92,22 +99,32 @@ export function createServer(client: Client, options: ServerOptions = {}): Serve
   });
 }
 
+/** The worker reads the values. */
+const BACKGROUND: Readonly<Record<Exclude<keyof WorkOptions, "queues" | "concurrency">, OptionRule>> = {
+  lease: ANYTHING,
+  grace: ANYTHING,
+  settle: ANYTHING,
+  version: ANYTHING,
+  backoffs: ANYTHING,
+  ahead: ANYTHING,
+};
+
+/** The others are checked where they are read. */
+const RULES = {
+  ...SERVER_OPTION_RULES,
+  background: {
+    mustBe: "true, false, or an object of worker options",
+    allows: (given: unknown) => typeof given === "boolean" || isObject(given),
+    fields: BACKGROUND,
+  },
+} satisfies Partial<Record<keyof ServerOptions, OptionRule>>;
+
 const NOT_OVER_HTTP = "background is for a client over a store: over HTTP, the server behind the client does this";
 
-/** A bundle may have no package.json beside it. */
-function versionOrNone(): string | undefined {
-  try {
-    return packageVersion();
-  } catch {
-    return undefined;
-  }
-}
-
-function bothOf(first: (facts: RequestFacts) => void, second: ((facts: RequestFacts) => void) | undefined): (facts: RequestFacts) => void {
-  if (second === undefined) return first;
+function each(listeners: readonly (((facts: RequestFacts) => void) | undefined)[]): (facts: RequestFacts) => void {
+  const given = listeners.filter((listener) => listener !== undefined);
   return (facts) => {
-    first(facts);
-    second(facts);
+    for (const listener of given) listener(facts);
   };
 }
 

@@ -9,6 +9,7 @@ import type { Job, JobSummary, LogLine } from "../core/job.ts";
 import type { ChangeOptions, JobAttempt, ManualChange, RetryOptions } from "../core/manual-change.ts";
 import type { BulkOperations } from "./contract/bulk.ts";
 import type { JobEvents, Listener, Middleware } from "./contract/hooks.ts";
+import type { Limits } from "./contract/limits.ts";
 import type {
   DefinitionOf,
   EnqueuedJob,
@@ -40,6 +41,7 @@ export type * from "./contract/jobs.ts";
 export type * from "./contract/queues.ts";
 export type * from "./contract/bulk.ts";
 export type * from "./contract/hooks.ts";
+export type * from "./contract/limits.ts";
 export type * from "./contract/registered-jobs.ts";
 export type * from "./contract/schedules.ts";
 export type * from "./contract/work.ts";
@@ -147,6 +149,8 @@ export interface Client<out Jobs extends JobsByName = JobsByName> extends AsyncD
   /** One change to all jobs that match. */
   readonly bulk: BulkOperations;
   readonly schedules: Schedules<Jobs>;
+  /** Limits of single limit keys, and how much of all limits is used. */
+  readonly limits: Limits;
   /** Live workers in all processes. `internal` adds those that servers start for webhooks, bulk operations and `http:request`. */
   workers(options?: { readonly internal?: boolean | undefined }): Promise<WorkerInfo[]>;
   /** Types that live workers handle, with the JSON Schemas of their payloads, as far as workers publish them. */

@@ -1,17 +1,28 @@
-import { type Filter, isInTallies, leavesOut, MAX_CANDIDATES, MAX_PAGE } from "../core/filter.ts";
+import { type Filter, isInTallies, leavesOut } from "../core/filter.ts";
 import type { Store } from "../store/store.ts";
 import type { JobCount } from "./client.ts";
 import { findNamed, listAll } from "./search.ts";
-import { type FieldFilter, resolveWhere } from "./where.ts";
+import { type FieldFilter, type Part, resolveWhere } from "./where.ts";
+
+type Counts = Pick<Store, "find" | "list" | "queues" | "count">;
 
 /** How many jobs match: from the tallies if possible, otherwise counted among as many as a list looks at. */
-export async function countJobs(store: Pick<Store, "find" | "list" | "queues" | "count">, filter: FieldFilter): Promise<JobCount> {
-  const resolved = await resolveWhere(store, filter);
-  const { query, fields } = resolved;
-  if (isInTallies(query) && fields === null) return { count: await sumOfTallies(store, query), isCapped: false };
-  if ((await findNamed(store, resolved)) !== null) return { count: 1, isCapped: false };
-  if (fields === null) return store.count(query);
-  const { jobs, isCapped } = await listAll(store, { ...filter, sort: "state", limit: MAX_PAGE }, MAX_CANDIDATES, MAX_PAGE);
+export async function countJobs(store: Counts, filter: FieldFilter): Promise<JobCount> {
+  const parts = await resolveWhere(store, filter);
+  if (filter.where === undefined && isInTallies(filter)) return { count: await sumOfTallies(store, parts[0].query), isCapped: false };
+  if ((await findNamed(store, parts)) !== null) return { count: 1, isCapped: false };
+  let count = 0;
+  for (const part of parts) {
+    const found = await countPart(store, part);
+    count += found.count;
+    if (found.isCapped) return { count, isCapped: true };
+  }
+  return { count, isCapped: false };
+}
+
+async function countPart(store: Counts, part: Part<FieldFilter>): Promise<JobCount> {
+  if (part.fields === null) return store.count(part.query);
+  const { jobs, isCapped } = await listAll(store, [{ ...part, query: { ...part.query, sort: "state" } }]);
   return { count: jobs.length, isCapped };
 }
 

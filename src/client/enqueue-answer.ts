@@ -21,7 +21,7 @@ export function answerOf(job: NewJob, answer: InsertAnswer, payload?: unknown): 
     case "conflict":
       return keyConflict(job, answer.id);
     case "full":
-      return queueFull(job.queue, answer.capacity);
+      return queueFull(job.queue, answer.capacity, answer.limitKey);
     case "locked":
       return heldElsewhere("the key or the queue of the job");
   }
@@ -50,6 +50,8 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     tags: job.tags,
     meta: job.meta === null ? null : (JSON.parse(job.meta) as Record<string, unknown>),
     facets: job.facets,
+    limitKey: job.limitKey,
+    cost: job.cost,
     workerId: null,
     fence: 0,
     createdAt,
@@ -69,7 +71,12 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
 /** Only the key is left of the job. Its id, type, queue and status are known; everything else has a default. */
 function prunedJob(job: NewJob, id: string, status: Status): EnqueuedJob {
   const blank: Job = {
-    ...createdJob({ ...job, id, payload: "null", meta: null, tags: [], webhookUrl: null, priority: 0 }, status, 0, 0),
+    ...createdJob(
+      { ...job, id, payload: "null", meta: null, tags: [], webhookUrl: null, priority: 0, limitKey: null, cost: 1 },
+      status,
+      0,
+      0,
+    ),
     maxRetries: JOB_DEFAULTS.maxRetries,
     maxLost: usualMaxLost(JOB_DEFAULTS.maxRetries),
     retryDelay: JOB_DEFAULTS.retryDelay,

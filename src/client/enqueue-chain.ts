@@ -69,7 +69,7 @@ export class EnqueueChain {
     const call = new Call(this.#defaults);
     const read = await Promise.all(Array.from(inputs, (input: JobInput) => this.#read(call, input)));
     const refused = read.find((item) => item instanceof MillraceError);
-    if (refused !== undefined && options?.tx !== undefined && options.tx !== null) throw refused;
+    if (refused !== undefined && options?.tx !== undefined) throw refused;
     const items = read.filter((item): item is EnqueueItem => !(item instanceof MillraceError));
     const last: Last = (given) =>
       this.#enqueueMany(
@@ -97,7 +97,7 @@ export class EnqueueChain {
       return next === undefined ? last(given) : next(given, (changed) => run(index + 1, changed));
     };
     const results: unknown = await run(0, items);
-    if (Array.isArray(results) && results.length === items.length) return results as EnqueueResult[];
+    if (Array.isArray(results) && results.length === items.length && results.every(isResult)) return results;
     throw invalid("the result of an enqueue middleware", `the list that next returns, with ${items.length} results`, results);
   }
 }
@@ -105,7 +105,10 @@ export class EnqueueChain {
 /** What the jobs of one call had before middleware saw them. */
 class Call {
   readonly #defaults: JobOptions;
-  /** Definitions by type, without their schema, which was checked before. The client learns from them which types are known. */
+  /**
+   * Definitions by type. The client learns from them which types are known. Without their schema, which was checked before, and without their
+   * options, which are in the item: an item that named the type has none of them.
+   */
   readonly #definitions = new Map<string, JobDefinition<unknown>>();
   /** Payloads that came as text: if middleware leaves one as it is, it is stored as it was written. */
   readonly #texts = new WeakMap<object, JsonText>();
@@ -119,7 +122,7 @@ class Call {
     if (payload instanceof JsonText && typeof given === "object" && given !== null) this.#texts.set(given, payload);
     if (typeof kind === "string") return { ...mergeOptions(this.#defaults, options), type: kind, payload: given };
     if (kind.input !== undefined) await checkPayload(kind.input, JSON.parse(encodeJson(payload, "payload", MAX_PAYLOAD_BYTES)));
-    this.#definitions.set(kind.type, { ...kind, input: undefined });
+    this.#definitions.set(kind.type, { ...kind, input: undefined, options: {} });
     return { ...mergeOptions(this.#defaults, kind.options, options), type: kind.type, payload: given };
   }
 
@@ -136,7 +139,12 @@ function isKind(kind: unknown): kind is Kind {
 
 /** Whether these are options, or none. */
 function isOptions(options: unknown): boolean {
-  return options === undefined || options === null || (typeof options === "object" && !Array.isArray(options));
+  if (options === undefined || options === null) return true;
+  return typeof options === "object" && !Array.isArray(options) && (options as { readonly tx?: unknown }).tx !== null;
+}
+
+function isResult(result: unknown): result is EnqueueResult {
+  return typeof result === "object" && result !== null && "ok" in result;
 }
 
 /** What is not ours to tell, such as an error of the caller's transaction, is thrown. */

@@ -15,6 +15,7 @@ import { typeOfKind } from "../core/job-definition.ts";
 import { type JobSettings, createJob, readJobOptions } from "../core/job-options.ts";
 import { JsonText } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
+import { hasTransaction } from "../core/query-transaction.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
 import { Batcher } from "../lib/batcher.ts";
 import { slices } from "../lib/slices.ts";
@@ -54,6 +55,9 @@ export type CheckWebhookUrl = (url: string) => void | Promise<void>;
 
 type JobKind = string | JobDefinition<unknown>;
 
+/** Jobs of one call of the store, each with the place of its item. */
+type Slice = { readonly index: number; readonly job: NewJob }[];
+
 export class Enqueuer {
   readonly #parts: EnqueueParts;
   readonly #plain: Batcher<NewJob, EnqueuedJob>;
@@ -75,7 +79,7 @@ export class Enqueuer {
   /** Enqueues one job; resolves when it is committed. */
   enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
     try {
-      if (options?.tx !== undefined && options.tx !== null) return this.#enqueueWithin(kind, payload, options);
+      if (hasTransaction(options?.tx)) return this.#enqueueWithin(kind, payload, options!);
       const job = this.#prepare(kind, payload, options, false);
       return job instanceof Promise ? this.#preparing.add(job).then((ready) => this.#gather(ready)) : this.#gather(job);
     } catch (error) {
@@ -86,16 +90,14 @@ export class Enqueuer {
   /** Enqueues many jobs. In the caller's transaction the first error throws. */
   async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
     if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
-    const isWithin = tx !== undefined && tx !== null;
-    const prepared = await whenAll(Array.from(items, (item: JobInput) => this.#prepareItem(item, isWithin)));
-    if (isWithin)
+    if (hasTransaction(tx)) {
+      const prepared = await whenAll(Array.from(items, (item: JobInput) => this.#prepareItem(item, true)));
       return this.#insertWithin(
         prepared.map((job) => jobOrThrow(job)),
         tx,
       );
-    const results = prepared.map((job): EnqueueResult | null => (job instanceof MillraceError ? { ok: false, error: job } : null));
-    await this.#insertSlices(prepared, results);
-    return results as EnqueueResult[];
+    }
+    return this.#insertInParts(Array.from(items));
   }
 
   /** Resolves when every accepted call has its answer. */
@@ -196,10 +198,10 @@ export class Enqueuer {
   #prepareItem(item: JobInput, isWithin: boolean): NewJob | MillraceError | Promise<NewJob | MillraceError> {
     try {
       if (typeof item !== "object" || item === null) throw invalid("job", "an object with a type", item);
+      if (hasNoOptions(item)) return settled(this.#prepare(item.type, item.payload, undefined, isWithin));
       const { type, payload, ...options } = item;
       if ("tx" in options) throw new MillraceError("invalid_input", "tx belongs to the call, not to one of its jobs", { field: "tx" });
-      const job = this.#prepare(type, payload, options, isWithin);
-      return job instanceof Promise ? job.catch(asInputError) : job;
+      return settled(this.#prepare(type, payload, options, isWithin));
     } catch (error) {
       return asInputError(error);
     }
@@ -251,34 +253,67 @@ export class Enqueuer {
   }
 
   /**
-   * One slice after the other, so that the store has the order of the list. After a failed slice, the rest is not tried. The results of a
-   * slice are made while the store works on the next one.
+   * One slice after the other, so that the store has the order of the list. After a failed slice, the rest is not tried. While the store works
+   * on a slice, the results of the one before are made, and the jobs of the next one.
    */
-  async #insertSlices(prepared: readonly (NewJob | MillraceError)[], results: (EnqueueResult | null)[]): Promise<void> {
-    const indexes = prepared.flatMap((job, index) => (job instanceof MillraceError ? [] : [index]));
-    let failure: MillraceError | null = null;
-    let makeResults = (): void => {};
+  async #insertInParts(items: readonly JobInput[]): Promise<EnqueueResult[]> {
+    const results: EnqueueResult[] = Array.from({ length: items.length });
     // Jobs that wait for another transaction delay neither the rest of their slice nor the next slice.
     const late: Promise<void>[] = [];
-    for (const slice of slices(indexes, MAX_BATCH, MAX_BATCH_WEIGHT, (index) => weightOf(prepared[index] as NewJob))) {
-      const jobs = slice.map((index) => prepared[index] as NewJob);
-      const sent: MillraceError | Promise<InsertAnswer[] | MillraceError> =
-        failure ?? this.#parts.store.insert(jobs).catch(asMillraceError);
-      makeResults();
-      const answers: readonly InsertAnswer[] | MillraceError = await sent;
-      if (answers instanceof MillraceError) failure = answers;
-      makeResults = () => {
-        const made = answers instanceof MillraceError ? null : this.#inserted(jobs, answers);
-        slice.forEach((index, at) => {
-          const result = made === null ? (answers as MillraceError) : made[at]!;
-          if (result instanceof Promise)
-            late.push(result.catch(asMillraceError).then((job) => void (results[index] = enqueueResultOf(job))));
-          else results[index] = enqueueResultOf(result);
-        });
-      };
+    let failure: MillraceError | null = null;
+    let makeResults: (() => void) | null = null;
+    let next = this.#slicesOf(items, 0, results);
+    for (let from = 0; from < items.length; from += MAX_BATCH) {
+      const mine = next instanceof Promise ? await next : next;
+      let rest = from + MAX_BATCH < items.length ? (): void => void (next = this.#slicesOf(items, from + MAX_BATCH, results)) : null;
+      for (const slice of mine) {
+        const jobs = slice.map(({ job }) => job);
+        const sent: MillraceError | Promise<InsertAnswer[] | MillraceError> =
+          failure ?? this.#parts.store.insert(jobs).catch(asMillraceError);
+        // The store sends the slice in a later microtask.
+        if (makeResults !== null || rest !== null) await nextTurn();
+        makeResults?.();
+        rest?.();
+        rest = null;
+        const answers: readonly InsertAnswer[] | MillraceError = await sent;
+        if (answers instanceof MillraceError) failure = answers;
+        makeResults = () => this.#makeResults(slice, answers, results, late);
+      }
+      rest?.();
     }
-    makeResults();
+    makeResults?.();
     await Promise.all(late);
+    return results;
+  }
+
+  /** Makes the jobs of up to MAX_BATCH items, in slices that the store takes. Says of the others why they are refused. */
+  #slicesOf(items: readonly JobInput[], from: number, results: EnqueueResult[]): Slice[] | Promise<Slice[]> {
+    const prepared = whenAll(items.slice(from, from + MAX_BATCH).map((item) => this.#prepareItem(item, false)));
+    const toSlices = (made: readonly (NewJob | MillraceError)[]): Slice[] => {
+      const slice: Slice = [];
+      made.forEach((job, at) => {
+        if (job instanceof MillraceError) results[from + at] = enqueueResultOf<never>(job);
+        else slice.push({ index: from + at, job });
+      });
+      return [...slices(slice, MAX_BATCH, MAX_BATCH_WEIGHT, ({ job }) => weightOf(job))];
+    };
+    return prepared instanceof Promise ? prepared.then(toSlices) : toSlices(prepared);
+  }
+
+  #makeResults(slice: Slice, answers: readonly InsertAnswer[] | MillraceError, results: EnqueueResult[], late: Promise<void>[]): void {
+    if (answers instanceof MillraceError) {
+      for (const { index } of slice) results[index] = enqueueResultOf<never>(answers);
+      return;
+    }
+    const made = this.#inserted(
+      slice.map(({ job }) => job),
+      answers,
+    );
+    slice.forEach(({ index }, at) => {
+      const result = made[at]!;
+      if (result instanceof Promise) late.push(result.catch(asMillraceError).then((job) => void (results[index] = enqueueResultOf(job))));
+      else results[index] = enqueueResultOf(result);
+    });
   }
 
   // ── Within the caller's transaction ────────────────────────────────────────────────────────────────────────────────────────────
@@ -310,6 +345,17 @@ export function verbsWithin(store: Store, tx: unknown): TransactionVerbs {
   return verbs;
 }
 
+/** Most items have only these two. To copy the others costs more than the rest of the preparation. */
+function hasNoOptions(item: JobInput): boolean {
+  for (const name in item) if (name !== "type" && name !== "payload") return false;
+  return true;
+}
+
+/** The job, or why it is refused. */
+function settled(job: NewJob | Promise<NewJob>): NewJob | Promise<NewJob | MillraceError> {
+  return job instanceof Promise ? job.catch(asInputError) : job;
+}
+
 /** Whether neither the call nor the definition sets an option. */
 function isOpen(kind: JobKind, options: EnqueueOptions | undefined, name: AttemptOption): boolean {
   const isUnset = options?.[name] === undefined || options.unset?.includes(name) === true;
@@ -321,6 +367,11 @@ function weightOf({ payload, meta, tags }: NewJob): number {
   let weight = payload.length + (meta === null ? 0 : meta.length);
   for (const tag of tags) weight += tag.length;
   return weight;
+}
+
+/** Lets all that is ready to be sent be sent. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
 }
 
 /** Continues at once if there is nothing to wait for. */

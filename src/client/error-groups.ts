@@ -1,11 +1,10 @@
 import { ErrorTally, type FoundGroup, hoursAgo, MAX_GROUPS, named } from "../core/error-tally.ts";
-import { MAX_PAGE } from "../core/filter.ts";
 import type { JobError } from "../core/job.ts";
-import { MAX_CANDIDATES, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { ErrorGroups } from "./client.ts";
 import { withMutes } from "./mutes.ts";
 import { listAll } from "./search.ts";
-import { type FieldQuery, resolveWhere } from "./where.ts";
+import { type FieldQuery, type Parts, resolveWhere } from "./where.ts";
 
 type Reads = Pick<Store, "find" | "list" | "queues" | "errorGroups" | "schedules">;
 
@@ -21,24 +20,25 @@ export async function groupErrors(store: Reads & Pick<Store, "mutes">, query: Fi
 }
 
 async function findGroups(store: Reads, query: FieldQuery): Promise<Found> {
-  const resolved = await resolveWhere(store, query);
-  const { q, group, ...others } = resolved.query;
+  const parts = await resolveWhere(store, query);
+  const [{ query: resolved, fields }, ...more] = parts;
+  const { q, group, ...others } = resolved;
   // A text or a payload field needs what a list reads. Without one, the store groups and reads no jobs.
-  if (q !== undefined || resolved.fields !== null) return groupListed(store, query);
+  if (q !== undefined || fields !== null || more.length > 0) return groupListed(store, parts);
   const all = await store.errorGroups({ ...others, status: ["dead"], limit: MAX_GROUPS });
   if (group === undefined) return all;
   const groups = all.groups.filter((found) => found.group === group);
   // Only a list finds a group that is not among the largest, or not among the latest jobs.
-  return groups.length === 0 && all.isCapped ? groupListed(store, query) : { groups, isCapped: all.isCapped };
+  return groups.length === 0 && all.isCapped ? groupListed(store, parts) : { groups, isCapped: all.isCapped };
 }
 
 /** Groups what the list finds, so that groups and list agree. */
-async function groupListed(store: Reads, query: FieldQuery): Promise<Found> {
+async function groupListed(store: Reads, parts: Parts<FieldQuery>): Promise<Found> {
   // No schedule is read: only the store's time.
   const { now } = await store.schedules([]);
   const tally = new ErrorTally();
   const errors = new Map<string, JobError>();
-  const { jobs, isCapped } = await listAll(store, query, MAX_CANDIDATES, MAX_PAGE);
+  const { jobs, isCapped } = await listAll(store, parts);
   for (const { id, type, error, completedAt: at } of jobs) {
     if (error === null || at === null) continue;
     errors.set(id, error);

@@ -1,19 +1,42 @@
 import { explain, type Explanation, MOST_AHEAD, typesBeside } from "../core/explain.ts";
-import { isTerminal } from "../core/job.ts";
-import type { Store } from "../store/store.ts";
+import { isTerminal, type JobRecord } from "../core/job.ts";
+import { type LimitObstacle, obstaclesOf } from "../core/limit-obstacles.ts";
+import { decodeLimits } from "../core/limits.ts";
+import { MAX_HOLDERS, type Store } from "../store/store.ts";
 import { jobNotFound, readId } from "./refusals.ts";
 
-type Looks = Pick<Store, "find" | "workers" | "queues" | "schedules" | "ahead">;
+type Looks = Pick<Store, "find" | "workers" | "queues" | "schedules" | "ahead" | "limitUse" | "list">;
 
 /** Reads the job and, depending on its status, what it waits for. The reads are not one snapshot. */
 export async function explainJob(store: Looks, id: string): Promise<Explanation> {
   const [job] = await store.find([readId(id)]);
   if (job === undefined || job === null) throw jobNotFound(id);
-  const facts = { job, now: 0, paused: false, workers: [], ahead: 0 };
+  const facts = { job, now: 0, paused: false, workers: [], ahead: 0, obstacles: [] };
   if (isTerminal(job.status)) return { reasons: explain(facts) };
   const [workers, queues, { now }] = await Promise.all([store.workers(), store.queues(), store.schedules([])]);
-  const paused = queues.some(({ name, paused }) => name === job.queue && paused);
-  const ahead = job.status === "pending" ? await store.ahead(id, typesBeside(job, workers), MOST_AHEAD) : null;
+  const queue = queues.find(({ name }) => name === job.queue);
+  const paused = queue?.paused === true;
+  if (job.status !== "pending") return { reasons: explain({ ...facts, now, paused, workers }) };
+  const [ahead, obstacles] = await Promise.all([
+    store.ahead(id, typesBeside(job, workers), MOST_AHEAD),
+    readObstacles(store, job, queue?.settings.limits ?? null),
+  ]);
   // If it left its lane meanwhile, nothing was before it.
-  return { reasons: explain({ ...facts, now, paused, workers, ahead: ahead ?? 0 }) };
+  return { reasons: explain({ ...facts, now, paused, workers, ahead: ahead ?? 0, obstacles }) };
+}
+
+/** Which limits keep a pending job from starting. `limits` are those of its queue, in stored form. */
+async function readObstacles(store: Looks, { queue, limitKey, cost }: JobRecord, limits: string | null): Promise<readonly LimitObstacle[]> {
+  if (limits === null && limitKey === null) return [];
+  const used = await store.limitUse(queue, limitKey === null ? [] : [limitKey]);
+  if (used === null) return [];
+  const obstacles = obstaclesOf(decodeLimits(limits), used, used.keys[0] ?? null, cost);
+  return Promise.all(obstacles.map((obstacle) => withHolders(store, queue, obstacle)));
+}
+
+/** The store tells the holders of a limit key. Those of the limit of a queue are any of its running jobs. */
+async function withHolders(store: Looks, queue: string, obstacle: LimitObstacle): Promise<LimitObstacle> {
+  if (obstacle.kind !== "running" || obstacle.key !== null) return obstacle;
+  const { jobs } = await store.list({ queue, status: ["running"], limit: MAX_HOLDERS });
+  return { ...obstacle, holders: jobs.map(({ id }) => id) };
 }

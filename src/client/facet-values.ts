@@ -1,7 +1,6 @@
 import { FacetTally } from "../core/facet-tally.ts";
 import { facetOf } from "../core/facets.ts";
-import { MAX_PAGE } from "../core/filter.ts";
-import { MAX_CANDIDATES, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { FacetCounts } from "./client.ts";
 import { readFacetQuery } from "./filter.ts";
 import { listAll } from "./search.ts";
@@ -16,11 +15,12 @@ export async function countFacetValues(
   filter: unknown,
 ): Promise<FacetCounts> {
   const { field: wanted, ...query } = readFacetQuery(field, filter);
-  const resolved = await resolveWhere(store, query);
-  const { q, ...others } = resolved.query;
-  if (q === undefined && resolved.fields === null) return store.facetValues({ ...others, field: wanted, limit: MAX_VALUES });
+  const parts = await resolveWhere(store, { ...query, sort: "state" as const });
+  const [{ query: resolved, fields }, ...more] = parts;
+  const { q, sort: _sort, ...others } = resolved;
+  if (q === undefined && fields === null && more.length === 0) return store.facetValues({ ...others, field: wanted, limit: MAX_VALUES });
   // A text or another payload field needs what a list reads.
-  const { jobs, isCapped } = await listAll(store, { ...query, sort: "state", limit: MAX_PAGE }, MAX_CANDIDATES, MAX_PAGE);
+  const { jobs, isCapped } = await listAll(store, parts);
   const tally = new FacetTally();
   for (const { facets } of jobs) tally.add(facetOf(facets, wanted), 1);
   return tally.top(MAX_VALUES, isCapped);

@@ -10,13 +10,14 @@ import { readSort } from "../core/list-order.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
 import { JOB_OPTIONS, MAX_TAG_LENGTH, TAG_RULE } from "../core/job-options.ts";
 import { demandInteger, isName, NAME_RULE, readInteger, readTime } from "../core/read-fields.ts";
+import { readLimitKey } from "../core/read-text.ts";
 import { readSearch } from "../core/search.ts";
 import { readStatusFilter } from "../core/status-filter.ts";
 import type { ListQuery } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";
 import type { FieldFilter, FieldQuery } from "./where.ts";
 
-const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "where", "group", "q", ...TIME_FIELDS] as const;
+const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "limitKey", "where", "group", "q", ...TIME_FIELDS] as const;
 const PAGE_FIELDS = ["limit", "cursor"] as const;
 
 /** Reads a filter with its page, as list takes it. Throws at the first bad or unknown field. */
@@ -71,6 +72,7 @@ function readFields(filter: Fields): Omit<FieldFilter, "status"> {
     internal,
     priority: optional(filter.priority, readPriorityFilter),
     tag: optional(filter.tag, readTag),
+    limitKey: optional(filter.limitKey, (key) => readLimitKey(key)),
     where: optional(filter.where, readWhere),
     group: optional(filter.group, readGroup),
     q: optional(filter.q, readSearch),

@@ -38,6 +38,7 @@ import { explainJob } from "./explain.ts";
 import { readJobFilter } from "./filter.ts";
 import { gatheringFor } from "./gathering.ts";
 import { listHandledTypes } from "./handled-types.ts";
+import { createLimits } from "./limits.ts";
 import { typesOf } from "./handler-types.ts";
 import { readHistory, readTypes } from "./history.ts";
 import { KnownTypes } from "./known-types.ts";
@@ -236,6 +237,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): PlainCli
     dead: guardAll(createDeadLetters(parts), whileOpen),
     bulk: guardAll(createBulk({ ...parts, workUntilEnd: (id) => bulkWorker.workUntilEnd(id) }), whileOpen),
     schedules: guardAll(createSchedules(parts), whileOpen),
+    limits: guardAll(createLimits(parts), whileOpen),
     workers: whileOpen((options) => listWorkers(store, options)),
     types: whileOpen((options) => listHandledTypes(store, options)),
     formerWorkers: whileOpen((options) => listFormerWorkers(store, options)),

@@ -115,21 +115,17 @@ export async function setPaused(parts: ClientParts, queue: string, paused: boole
   if (announcer.wanted()) announcer.publish([{ event: paused ? "queue:paused" : "queue:resumed", at: clock.now(), queue }]);
 }
 
-function readChangeOptions({ actor }: ClientParts, options: unknown, usual: boolean): { readonly create: boolean; readonly actor: Actor } {
+export function readChangeOptions(
+  { actor }: ClientParts,
+  options: unknown,
+  usual: boolean,
+): { readonly create: boolean; readonly actor: Actor } {
   const { create, ...who } = readOptions(options, "the options of a change", ["create", ...CHANGE_OPTIONS]);
   return { create: readCreate({ create }, usual), actor: readActor(who, actor) };
 }
 
-/**
- * Returns whether this changed anything: a repeat is no news, and no entry of the audit. Refuses the name of a queue that does not exist unless it
- * may be created: it may be mistyped. The default queue always exists.
- */
-async function changeQueue(
-  store: Pick<Store, "queues" | "configure">,
-  queue: string,
-  change: QueueChange,
-  create: boolean,
-): Promise<boolean> {
+/** The queue, or undefined if it is new and may be made. Otherwise `not_found`: its name may be mistyped. The default queue always exists. */
+export async function demandQueue(store: Pick<Store, "queues">, queue: string, create: boolean): Promise<QueueState | undefined> {
   const queues = await usersQueues(store);
   const present = queues.find(({ name }) => name === queue);
   if (present === undefined && !create && queue !== DEFAULT_QUEUE) {
@@ -138,6 +134,20 @@ async function changeQueue(
       queues.map(({ name }) => name),
     );
   }
+  return present;
+}
+
+/**
+ * Returns whether this changed anything: a repeat is no news, and no entry of the audit. Refuses the name of a queue that does not exist unless it
+ * may be created.
+ */
+async function changeQueue(
+  store: Pick<Store, "queues" | "configure">,
+  queue: string,
+  change: QueueChange,
+  create: boolean,
+): Promise<boolean> {
+  const present = await demandQueue(store, queue, create);
   if (present !== undefined && isAlready(present, change)) return false;
   await store.configure(queue, change);
   return true;
@@ -165,6 +175,9 @@ export function countLevels(counts: QueueState["counts"]): LevelCounts {
 type Figures = Pick<QueueInfo, "rate" | "oldestWaitingMs">;
 
 function toQueueInfo({ name, paused, counts, settings }: QueueState, { rate, oldestWaitingMs }: Figures): QueueInfo {
-  const shown = shownSettings(settings) as Pick<QueueInfo, "capacity" | "headStart" | "deadLetters" | "facets" | "defaults" | "retention">;
+  const shown = shownSettings(settings) as Pick<
+    QueueInfo,
+    "capacity" | "headStart" | "deadLetters" | "facets" | "defaults" | "limits" | "retention"
+  >;
   return { name, paused, counts: countStatuses(counts), waiting: countLevels(counts), rate, oldestWaitingMs, ...shown };
 }

@@ -1,4 +1,4 @@
-import { invalid, messageOf, MillraceError } from "../core/errors.ts";
+import { invalid, messageOf, MillraceError, preview } from "../core/errors.ts";
 import type { Status } from "../core/job.ts";
 import { readFields } from "../core/read-fields.ts";
 import { isId } from "../lib/id.ts";
@@ -44,7 +44,15 @@ export function wrongStatus(id: string, status: Status, verb: string, possible: 
   });
 }
 
-export function queueFull(queue: string, capacity: number | null): MillraceError {
+export function queueFull(queue: string, capacity: number | null, limitKey?: string): MillraceError {
+  if (limitKey !== undefined && capacity === null) {
+    const message = `queue ${queue} or its limit key ${preview(limitKey)} has as many waiting jobs as it may have; try again later`;
+    return new MillraceError("queue_full", message, { field: "limitKey", retryAfterMs: 1000 });
+  }
+  if (limitKey !== undefined) {
+    const message = `limit key ${preview(limitKey)} of queue ${queue} has ${capacity} waiting jobs, which is its limit; try again later`;
+    return new MillraceError("queue_full", message, { field: "limitKey", retryAfterMs: 1000 });
+  }
   const bound = capacity === null ? "" : ` of ${capacity}`;
   return new MillraceError("queue_full", `queue ${queue} is full: its capacity${bound} is reached; try again later`, {
     field: "queue",

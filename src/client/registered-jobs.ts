@@ -9,6 +9,7 @@ import { closestText } from "../core/closest-text.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import { HTTP_REQUEST_TYPE } from "../core/internal.ts";
 import { isDefinition } from "../core/job-definition.ts";
+import { hasTransaction } from "../core/query-transaction.ts";
 import { readType } from "../core/read-fields.ts";
 import {
   type Client,
@@ -108,7 +109,7 @@ async function enqueueEach(
   const failed = items.find((item) => item instanceof MillraceError);
   if (failed === undefined) return enqueueMany(items, options);
   const { tx } = (options ?? {}) as { tx?: unknown };
-  if (tx !== undefined && tx !== null) throw failed;
+  if (hasTransaction(tx)) throw failed;
   const known = items.filter((item) => !(item instanceof MillraceError));
   const results = (await enqueueMany(known, options)).values();
   return items.map((item) => (item instanceof MillraceError ? { ok: false, error: item } : results.next().value!));

@@ -184,7 +184,7 @@ async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> 
     const { queue } = present.job;
     const job = jobOfSchedule(present.job, createId(partitionOf(queue)), await declared.of(queue));
     const [answer] = await store.tick([{ name, version: present.version, tick: null, nextTick: present.nextTick, job }]);
-    if (answer === "full") throw queueFull(job.queue, null);
+    if (answer === "full") throw queueFull(job.queue, null, job.limitKey ?? undefined);
     if (answer !== "ticked") return null; // it changed since we read it
     const fresh = { kind: "created", status: "pending" as Status, createdAt: now, runAt: now } as const;
     if (parts.announcer.wanted()) parts.announcer.publish([createdEvent(job, fresh)]);
@@ -231,6 +231,8 @@ async function toSchedule({ declared }: ScheduleParts, record: ScheduleRecord): 
     unset: record.job.unset ?? [],
     tags: job.tags,
     meta: job.meta === null ? null : (JSON.parse(job.meta) as Record<string, unknown>),
+    limitKey: job.limitKey ?? null,
+    cost: job.cost ?? 1,
     webhookUrl: job.webhookUrl,
     catchUp: record.catchUp,
     overlap: record.overlap,

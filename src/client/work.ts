@@ -3,11 +3,11 @@ import { deliveryOf } from "../core/delivery.ts";
 import type { Event } from "../core/event.ts";
 import { toJob } from "../core/job.ts";
 import type { Settled } from "../core/lease.ts";
-import { settle, startedAfter } from "../core/lifecycle.ts";
+import { MIN_SNOOZE_MS, type Outcome, settle, startedAfter } from "../core/lifecycle.ts";
 import { SCHEMAS_KEPT_MS } from "../core/payload-schema.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
 import { inBatches } from "../lib/slices.ts";
-import { type Hint, type LeasedRecord, MAX_BATCH, type Settlement, type Store } from "../store/store.ts";
+import { type Hint, type LeasedRecord, MAX_BATCH, type Note, type Settlement, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
 import { verbsWithin } from "./enqueue.ts";
@@ -23,7 +23,7 @@ export function createLeases(parts: WorkParts): Leases {
   const { store } = parts;
   return {
     exchange: (reports, claim) => exchange(parts, reports, claim),
-    settleWithin: (tx, report) => settleWithin(parts, tx, report),
+    settleWithin: (tx, report, notes) => settleWithin(parts, tx, report, notes),
     extend: (leases, leaseMs) =>
       inBatches(leases, MAX_BATCH, (batch) => store.extend(batch.map(({ id, fence }) => ({ id, fence, leaseMs })))),
     note: (notes) => inBatches(notes, MAX_BATCH, (batch) => note(parts, batch)),
@@ -41,8 +41,8 @@ async function exchange(parts: WorkParts, reports: readonly Report[], claim: Cla
   // More reports than fit in one call: the first ones go ahead and the last ones go with the claim.
   const ahead = reports.length - MAX_BATCH;
   const early = await inBatches(reports.slice(0, ahead), MAX_BATCH, async (batch) => (await exchangeOnce(parts, batch, null)).results);
-  const { results, jobs } = await exchangeOnce(parts, reports.slice(ahead), claim);
-  return { results: [...early, ...results], jobs };
+  const { results, ...claimed } = await exchangeOnce(parts, reports.slice(ahead), claim);
+  return { results: [...early, ...results], ...claimed };
 }
 
 async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim: ClaimRequest | null): ReturnType<Leases["exchange"]> {
@@ -57,20 +57,27 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
     if (parts.announcer.isSettledWanted()) parts.announcer.settled(settledOf(settlements, facts, answer.settled));
   }
   if (claim?.ahead !== true) announceStarted(parts, claimed);
-  return { results, jobs: claimed.map(toLeasedJob) };
+  return { results, jobs: claimed.map(toLeasedJob), againInMs: answer.againInMs?.[0] ?? null };
 }
 
 /** Lets the core decide what follows from each report whose job is known. */
 function decide(parts: WorkParts, reports: readonly Report[], facts: readonly (LeaseFacts | null)[]): Settlement[] {
   const settlements: Settlement[] = [];
-  reports.forEach(({ id, fence, outcome, heldMs }, index) => {
+  reports.forEach(({ id, fence, outcome: reported, heldMs, unstarted, spend }, index) => {
     const job = facts[index];
     if (!job) return;
+    const outcome = heldOrSnoozed(reported, job);
+    const holdMs = outcome.kind === "hold" ? Math.max(MIN_SNOOZE_MS, outcome.delayMs) : undefined;
     const transition = settle(job, outcome, job, parts.random());
     const followUp = job.webhookUrl === null ? null : deliveryOf({ ...job, id }, fence, transition.to);
-    settlements.push({ id, fence, outcome: outcome.kind, transition, ifExpired: false, heldMs, followUp });
+    settlements.push({ id, fence, outcome: outcome.kind, transition, ifExpired: false, heldMs, unstarted, holdMs, spend, followUp });
   });
   return settlements;
+}
+
+/** Without a limit key there is nothing to hold but the job itself. */
+function heldOrSnoozed(outcome: Outcome, { limitKey }: LeaseFacts): Outcome {
+  return outcome.kind === "hold" && limitKey === null ? { ...outcome, kind: "snooze" } : outcome;
 }
 
 /** The store's answer to each report; one whose job is unknown was not passed on and is `stale`. */
@@ -107,7 +114,7 @@ async function lookUp(store: Store, ids: readonly string[]): Promise<Map<string,
 }
 
 function factsFrom(record: Omit<LeaseFacts, "deadLetters">, deadLetters: boolean): LeaseFacts {
-  const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, backoff, snoozes, webhookUrl } = record;
+  const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelayMs, backoff, snoozes, webhookUrl, limitKey } = record;
   const { attempt, workerId, startedAt } = record;
   return {
     type,
@@ -120,6 +127,7 @@ function factsFrom(record: Omit<LeaseFacts, "deadLetters">, deadLetters: boolean
     backoff,
     snoozes,
     webhookUrl,
+    limitKey,
     deadLetters,
     attempt,
     workerId,
@@ -162,10 +170,17 @@ function startedEvent(jobId: string, { type, queue, attempt, workerId, startedAt
 }
 
 /** No events: it holds only if the caller commits. Callers that wait for the job find out by polling. */
-async function settleWithin(parts: WorkParts, tx: unknown, report: Report): ReturnType<Leases["settleWithin"]> {
+async function settleWithin(
+  parts: WorkParts,
+  tx: unknown,
+  report: Report,
+  notes: readonly LeaseNote[] = [],
+): ReturnType<Leases["settleWithin"]> {
   const verbs = verbsWithin(parts.store, tx);
   const settlements = decide(parts, [report], await factsOf(parts.store, [report]));
   if (settlements.length === 0) return "stale";
+  // If the lease is gone, the settlement says so.
+  if (notes.length > 0) await verbs.note(notes.map(asStored));
   const [answer] = await verbs.settle(settlements);
   if (answer === "locked") throw heldElsewhere(`job ${report.id}`);
   return answer!;
@@ -174,7 +189,7 @@ async function settleWithin(parts: WorkParts, tx: unknown, report: Report): Retu
 // ── Notes ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function note({ store, clock, announcer }: WorkParts, notes: readonly LeaseNote[]): Promise<LeaseAnswer[]> {
-  const results = await store.note(notes.map(({ id, fence, progress, lines }) => ({ id, fence, progress, lines })));
+  const results = await store.note(notes.map(asStored));
   if (announcer.wanted()) {
     announcer.publish(
       notes.flatMap(({ id: jobId, type, queue, progress }, index): Event[] => {
@@ -185,6 +200,10 @@ async function note({ store, clock, announcer }: WorkParts, notes: readonly Leas
     );
   }
   return results;
+}
+
+function asStored({ id, fence, progress, lines }: LeaseNote): Note {
+  return { id, fence, progress, lines };
 }
 
 /** Passes on hints of work and of ended leases. A change of queue settings may be a resume: then there is work, too. */

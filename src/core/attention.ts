@@ -1,7 +1,7 @@
 /** WHAT NEEDS ATTENTION: what somebody on call must see first, the worst at the top. Pure: statistics in, findings out. */
 import { count as grouped, counted } from "./counted.ts";
 import { formatSpan } from "./duration.ts";
-import { isServed } from "./explain.ts";
+import { handledElsewhere, isServed } from "./explain.ts";
 import { isInternalWorker } from "./internal.ts";
 import { BEAT_MS } from "./work-limits.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
@@ -56,6 +56,8 @@ export interface Situation {
   readonly failedToday: number;
   /** How many dead jobs have a muted error. */
   readonly muted: number;
+  /** Queues whose jobs wait for a limit that is reached. They are not behind: more workers would not help. */
+  readonly limited: ReadonlySet<string>;
   /** Each queue and type with pending jobs, and when the longest due of them was due. */
   readonly lanes: readonly { readonly queue: string; readonly type: string; readonly runAt: number }[];
   /** Live workers, our own too. */
@@ -130,7 +132,9 @@ function typesWithoutWorker({ now, queues, lanes, workers }: Situation): Finding
     .toSorted((a, b) => a.runAt - b.runAt)
     .slice(0, MOST_TYPES)
     .map(({ queue, type, runAt }) => {
-      const hint = `its oldest job has waited for ${formatSpan(Math.max(0, now - runAt))}`;
+      const waited = `its oldest job has waited for ${formatSpan(Math.max(0, now - runAt))}`;
+      const elsewhere = handledElsewhere({ queue, type }, workers);
+      const hint = elsewhere === null ? waited : `${elsewhere}; ${waited}`;
       return finding("no_worker", "bad", `No live worker handles ${type} in ${queue}`, hint, { queue, type });
     });
   const count = unserved.length - listed.length;
@@ -149,16 +153,23 @@ function fullQueues({ queues }: Situation): Finding[] {
   });
 }
 
-/** Paused queues, and types without a worker, have findings of their own. */
-function queuesBehind({ now, queues, lanes, workers }: Situation): Finding[] {
+/** When the longest due job that a worker takes was due, in each queue where that is too long ago. */
+export function oldPending({ now, lanes, workers }: Pick<Situation, "now" | "lanes" | "workers">): ReadonlyMap<string, number> {
   const oldest = new Map<string, number>();
   for (const lane of lanes) {
     const { queue, runAt } = lane;
     if (now - runAt >= OLD_MS && runAt < (oldest.get(queue) ?? Infinity) && isServed(lane, workers)) oldest.set(queue, runAt);
   }
+  return oldest;
+}
+
+/** Paused queues, and types without a worker, have findings of their own. */
+function queuesBehind(situation: Situation): Finding[] {
+  const { now, queues, limited } = situation;
+  const oldest = oldPending(situation);
   return queues.flatMap(({ name: queue, paused, pending: count }): Finding[] => {
     const runAt = oldest.get(queue);
-    if (paused || runAt === undefined) return [];
+    if (paused || runAt === undefined || limited.has(queue)) return [];
     const waitedMs = now - runAt;
     const message = `${queue} is behind: its oldest job has waited for ${formatSpan(waitedMs)}`;
     return [finding("queue_behind", "warning", message, `${counted(count, "job is", "jobs are")} pending in it`, { queue, count })];

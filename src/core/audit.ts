@@ -29,6 +29,8 @@ export const AUDIT_ACTIONS = [
   "queue:configured",
   "queue:paused",
   "queue:resumed",
+  "limits:set",
+  "limits:removed",
   "schedule:saved",
   "schedule:removed",
   "schedule:paused",

@@ -1,9 +1,9 @@
 /** OPTIONS OF A CLIENT OVER A STORE. `connect`, the server, the command line and the test kit all read them here. */
-import { invalid } from "./errors.ts";
 import type { JobOptions } from "./job-options.ts";
 import { ACTOR_RULE, isActor } from "./manual-change.ts";
+import { checkOptions, FUNCTION, type OptionRule, YES_OR_NO } from "./option-rules.ts";
 import { MAX_COUNT } from "./queue.ts";
-import { readFields, readInteger } from "./read-fields.ts";
+import { readInteger } from "./read-fields.ts";
 import type { OnTrouble } from "./trouble.ts";
 import { MAX_POOL_SIZE, MAX_RETENTION_DAYS } from "./work-limits.ts";
 
@@ -38,27 +38,21 @@ export interface ClientOptions {
   readonly onTrouble?: OnTrouble | undefined;
 }
 
-interface Rule {
-  readonly mustBe: string;
-  readonly allows: (given: unknown) => boolean;
-}
-
-const yesOrNo: Rule = { mustBe: "true or false", allows: (given) => typeof given === "boolean" };
-const upTo = (max: number): Rule => ({
+const upTo = (max: number): OptionRule => ({
   mustBe: `a whole number from 1 to ${max}`,
   allows: (given) => readInteger(given, 1, max) !== undefined,
 });
 
-const RULES: Readonly<Record<Exclude<keyof ClientOptions, "defaults">, Rule>> = {
-  strictTypes: yesOrNo,
+const RULES: Readonly<Record<Exclude<keyof ClientOptions, "defaults">, OptionRule>> = {
+  strictTypes: YES_OR_NO,
   poolSize: upTo(MAX_POOL_SIZE),
   queueCapacity: upTo(MAX_COUNT),
   metricsRetentionDays: upTo(MAX_RETENTION_DAYS),
   // The code that opens the store checks the ranges: only it loads the address rules.
   webhookAllow: { mustBe: "a list of addresses or ranges, such as 10.0.0.0/8", allows: Array.isArray },
-  upkeep: yesOrNo,
+  upkeep: YES_OR_NO,
   actor: { mustBe: ACTOR_RULE, allows: isActor },
-  onTrouble: { mustBe: "a function", allows: (given) => typeof given === "function" },
+  onTrouble: FUNCTION,
 };
 
 /** Options that only a client over a store has: a client over HTTP refuses them. */
@@ -69,8 +63,5 @@ export const STORE_ONLY_OPTIONS = Object.keys(RULES).filter((name) => name !== "
  * `defaults` is read elsewhere, because that takes a clock.
  */
 export function checkClientOptions(options: ClientOptions, what: string, others: readonly string[]): void {
-  const given = readFields(options, what, [...others, "defaults", ...Object.keys(RULES)]);
-  for (const [name, { mustBe, allows }] of Object.entries(RULES)) {
-    if (given[name] !== undefined && !allows(given[name])) throw invalid(name, mustBe, given[name]);
-  }
+  checkOptions(options, what, RULES, [...others, "defaults"]);
 }

@@ -44,10 +44,26 @@ export class Snooze extends Error {
   }
 }
 
+/**
+ * Not now, and nothing else of this limit key either, such as a customer for whom a service answered 429: no job of the key starts for `delay` (at least
+ * 1 s). The job keeps its place, and this attempt is not counted; it counts as a snooze. For a job without a limit key it is a Snooze.
+ */
+export class HoldKey extends Error {
+  override readonly name = "HoldKey";
+  readonly [CONTROL] = "hold";
+  readonly delayMs: number;
+
+  constructor(delay: Duration) {
+    super(`the handler asked to hold the limit key for ${formatDuration(readDelay(delay))}`);
+    this.delayMs = readDelay(delay);
+  }
+}
+
 export type Control =
   | { readonly kind: "retry-after"; readonly delayMs: number }
   | { readonly kind: "discard" }
-  | { readonly kind: "snooze"; readonly delayMs: number };
+  | { readonly kind: "snooze"; readonly delayMs: number }
+  | { readonly kind: "hold"; readonly delayMs: number };
 
 /** What a thrown value asks for; null for an ordinary failure. Never throws. */
 export function controlOf(thrown: unknown): Control | null {
@@ -55,7 +71,7 @@ export function controlOf(thrown: unknown): Control | null {
     if (typeof thrown !== "object" || thrown === null) return null;
     const kind = (thrown as { [CONTROL]?: unknown })[CONTROL];
     if (kind === "discard") return { kind };
-    if (kind !== "retry-after" && kind !== "snooze") return null;
+    if (kind !== "retry-after" && kind !== "snooze" && kind !== "hold") return null;
     // Another version of the class may have made it, so its delay is checked like any input.
     const delayMs = durationWithin((thrown as { delayMs?: unknown }).delayMs, 0, MAX_DELAY_MS);
     return delayMs === undefined ? null : { kind, delayMs };

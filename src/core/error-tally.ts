@@ -46,7 +46,7 @@ export interface Counted {
   readonly count: number;
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
-  /** The one that died first, and the one that died last. */
+  /** The one that died first, and the one that died last. Of several in the same millisecond, the lowest and the highest id. */
   readonly firstJobId: string;
   readonly sampleJobId: string;
 }
@@ -100,10 +100,14 @@ function countIn(parts: readonly Counted[]): number {
 }
 
 function addedUp(parts: readonly Counted[]): CountedGroup {
-  const first = parts.reduce((best, part) => (part.firstSeenAt < best.firstSeenAt ? part : best));
+  const first = parts.reduce((best, part) =>
+    isBefore(part.firstSeenAt, part.firstJobId, best.firstSeenAt, best.firstJobId) ? part : best,
+  );
   const trend = Array.from({ length: TREND_HOURS }, () => 0);
   for (const { hoursAgo: ago, count } of parts) if (ago < TREND_HOURS) trend[TREND_HOURS - 1 - ago]! += count;
-  const latest = parts.reduce((best, part) => (part.lastSeenAt > best.lastSeenAt ? part : best));
+  const latest = parts.reduce((best, part) =>
+    isBefore(best.lastSeenAt, best.sampleJobId, part.lastSeenAt, part.sampleJobId) ? part : best,
+  );
   return {
     group: latest.group,
     count: countIn(parts),
@@ -114,4 +118,8 @@ function addedUp(parts: readonly Counted[]): CountedGroup {
     trend,
     sampleJobId: latest.sampleJobId,
   };
+}
+
+function isBefore(at: number, id: string, otherAt: number, otherId: string): boolean {
+  return at < otherAt || (at === otherAt && id < otherId);
 }

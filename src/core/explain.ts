@@ -1,7 +1,9 @@
 /** WHY A JOB IS NOT RUNNING: the reasons, in words for people, from the job, its queue and the workers. */
 import { count, counted } from "./counted.ts";
+import { preview } from "./errors.ts";
 import { isTerminal, type JobSummaryRecord, type Status } from "./job.ts";
-import { isInternalQueue } from "./internal.ts";
+import { isInternalQueue, isInternalWorker } from "./internal.ts";
+import type { LimitObstacle } from "./limit-obstacles.ts";
 import { kindOfQueue } from "./queue-kind.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
@@ -9,6 +11,9 @@ import type { WorkerEntry } from "./worker-entry.ts";
 export const REASON_CODES = [
   "paused",
   "no_worker",
+  "key_held",
+  "limit_running",
+  "limit_rate",
   "no_free_slot",
   "due_later",
   "overdue",
@@ -24,6 +29,18 @@ export type Reason =
   | (Told<"paused"> & { readonly queue: string })
   /** No live worker takes this type from this queue, or those that do have stopped claiming. */
   | (Told<"no_worker"> & { readonly queue: string; readonly type: string })
+  /** A handler holds its limit key with `HoldKey`. */
+  | (Told<"key_held"> & { readonly queue: string; readonly limitKey: string; readonly until: number })
+  /** As many jobs run as may: of its limit key, or of its queue if the limit key is null. `holders` are some of these jobs. */
+  | (Told<"limit_running"> & {
+      readonly queue: string;
+      readonly limitKey: string | null;
+      readonly limit: number;
+      readonly running: number;
+      readonly holders: readonly string[];
+    })
+  /** A rate lets it start later: that of its limit key, or of its queue if the limit key is null. */
+  | (Told<"limit_rate"> & { readonly queue: string; readonly limitKey: string | null; readonly rate: string; readonly until: number })
   /** All slots of the workers that take it are in use. */
   | (Told<"no_free_slot"> & { readonly workers: number; readonly slots: number })
   /** It is not due yet. */
@@ -55,6 +72,8 @@ export interface ExplainFacts {
   readonly workers: readonly WorkerEntry[];
   /** How many jobs go before it, counted up to MOST_AHEAD. */
   readonly ahead: number;
+  /** Which of its limits keep it from starting. */
+  readonly obstacles: readonly LimitObstacle[];
 }
 
 /** How far the jobs before it are counted. */
@@ -62,6 +81,10 @@ export const MOST_AHEAD = 10_000;
 /** Upkeep makes a due job pending within a second; after this long it is overdue. */
 const PROMPT_MS = 2000;
 const MAX_ERROR_LENGTH = 200;
+/** How many of the jobs that hold a limit the message names. */
+const MOST_HOLDERS_NAMED = 3;
+/** How many of the workers that handle a type in other queues the message names. */
+const MOST_WORKERS_NAMED = 3;
 
 export function explain(facts: ExplainFacts): Reason[] {
   const { job } = facts;
@@ -71,6 +94,7 @@ export function explain(facts: ExplainFacts): Reason[] {
   // Busy workers matter only for a job that could start now: they may be free once the obstacle is gone.
   if (job.status === "blocked") return [BLOCKED, ...obstacles];
   if (job.status !== "pending") return [time(facts), ...obstacles];
+  obstacles.push(...facts.obstacles.map((obstacle) => limited(job, obstacle)));
   return obstacles.length > 0 ? [...obstacles, position(facts, false)] : [...noFreeSlot(facts), position(facts, true)];
 }
 
@@ -106,14 +130,32 @@ function noWorker({ job, workers }: ExplainFacts): Reason[] {
   const serving = workers.filter((worker) => serves(worker, job));
   const { queue, type } = job;
   const jobs = `jobs of type ${type} from queue ${queue}`;
-  return [{ code: "no_worker", message: serving.length === 0 ? nobodyServes(jobs, job) : nobodyClaims(jobs, serving), queue, type }];
+  return [
+    { code: "no_worker", message: serving.length === 0 ? nobodyServes(jobs, job, workers) : nobodyClaims(jobs, serving), queue, type },
+  ];
 }
 
-function nobodyServes(jobs: string, { queue }: JobSummaryRecord): string {
-  const remedy = isInternalQueue(queue)
+function nobodyServes(jobs: string, job: JobSummaryRecord, workers: readonly WorkerEntry[]): string {
+  const elsewhere = handledElsewhere(job, workers);
+  const remedy = isInternalQueue(job.queue)
     ? "every server does: start one with millrace server or millrace start"
-    : "start one that does, or check that its handlers spell both names the same way";
+    : elsewhere === null
+      ? "start one that does, or check that its handlers spell both names the same way"
+      : `${elsewhere}. Add ${job.queue} to the queues of a worker`;
   return `no live worker handles ${jobs}: ${remedy}`;
+}
+
+/** Which live workers handle this type in other queues only, and in which; null if there are none, or if a worker serves its queue. */
+export function handledElsewhere(job: Pick<JobSummaryRecord, "queue" | "type">, workers: readonly WorkerEntry[]): string | null {
+  if (workers.some((worker) => serves(worker, job))) return null;
+  const handling = workers.filter((worker) => !isInternalWorker(worker) && (worker.types === "*" || worker.types.includes(job.type)));
+  if (handling.length === 0) return null;
+  const ids = handling.slice(0, MOST_WORKERS_NAMED).map(({ id }) => id);
+  const more = handling.length - ids.length;
+  const names = `${handling.length === 1 ? "worker" : "workers"} ${ids.join(", ")}${more === 0 ? "" : ` and ${counted(more, "other")}`}`;
+  const queues = [...new Set(handling.flatMap((worker) => worker.queues))].sort();
+  const verbs = handling.length === 1 ? (["handles", "serves"] as const) : (["handle", "serve"] as const);
+  return `${names} ${verbs[0]} ${job.type}, but ${verbs[1]} only: ${queues.join(", ")}`;
 }
 
 function nobodyClaims(jobs: string, serving: readonly WorkerEntry[]): string {
@@ -122,6 +164,39 @@ function nobodyClaims(jobs: string, serving: readonly WorkerEntry[]): string {
   if (!isStopping.includes(false)) return `${every} is shutting down: start another`;
   const stopped = "has stopped claiming because its handlers ignored their abort";
   return `${every} ${isStopping.includes(true) ? `is shutting down or ${stopped}: start another` : `${stopped}: restart it`}`;
+}
+
+function limited({ queue }: JobSummaryRecord, obstacle: LimitObstacle): Reason {
+  const { key: limitKey } = obstacle;
+  const whose = limitKey === null ? `queue ${queue}` : `limit key ${preview(limitKey)} in queue ${queue}`;
+  switch (obstacle.kind) {
+    case "held": {
+      const { key, until } = obstacle;
+      const message = `${whose} is held until ${inWords(until)}: a handler asked for that with HoldKey`;
+      return { code: "key_held", message, queue, limitKey: key, until };
+    }
+    case "running": {
+      const { limit, running, holders } = obstacle;
+      const which =
+        holders.length === 0
+          ? ""
+          : ` (${holders.slice(0, MOST_HOLDERS_NAMED).join(", ")}${holders.length > MOST_HOLDERS_NAMED ? ", …" : ""})`;
+      const runs = `${counted(running, "job")} of ${whose} ${running === 1 ? "runs" : "run"}${which}`;
+      const message = `${runs}, and its limit is ${count(limit)}: it starts when ${whenRoom(limit, running)}`;
+      return { code: "limit_running", message, queue, limitKey, limit, running, holders };
+    }
+    case "rate": {
+      const { rate, until } = obstacle;
+      const message = `${whose} may start ${rate}, and has used that up: the next start is possible at ${inWords(until)}`;
+      return { code: "limit_rate", message, queue, limitKey, rate, until };
+    }
+  }
+}
+
+/** A limit that was lowered lets several end before the next starts. */
+function whenRoom(limit: number, running: number): string {
+  if (running > limit) return limit === 1 ? "all of them have ended" : `fewer than ${count(limit)} run`;
+  return limit === 1 ? "that one ends" : "one of them ends";
 }
 
 function noFreeSlot({ job, workers }: ExplainFacts): Reason[] {

@@ -1,5 +1,5 @@
 import { type Facets, hasFacets } from "./facets.ts";
-import { isInternalQueue } from "./internal.ts";
+import { INTERNAL_MARK, isInternalQueue } from "./internal.ts";
 import { isTerminal, type JobSummaryRecord, type Status, TERMINAL } from "./job.ts";
 import { type Search, searchFor } from "./search.ts";
 
@@ -22,9 +22,13 @@ export interface Filter {
   readonly queue?: string | undefined;
   /** Include internal jobs: see internal.ts. */
   readonly internal?: boolean | undefined;
+  /** Leave out jobs of these queues, too. Only our own code asks for this: client/where.ts. */
+  readonly exceptQueues?: ReadonlySet<string> | undefined;
   readonly priority?: { readonly min: number; readonly max: number } | undefined;
   readonly tag?: string | undefined;
-  /** Jobs with all of these facets. With a queue, lists in the order of creation walk the index of one of them. */
+  /** Jobs with this limit key, in any queue. */
+  readonly limitKey?: string | undefined;
+  /** Jobs with all of these facets. Lists in the order of creation walk the index of one of them in each wanted queue. */
   readonly facets?: Facets | undefined;
   /** Only clients know payload fields that no queue declares: client/where.ts. */
   readonly where?: undefined;
@@ -55,9 +59,16 @@ export function endedInTime(
   return completedAt !== null && completedAt >= (endedFrom ?? completedAt) && completedAt < (endedTo ?? Infinity);
 }
 
-/** Whether a filter excludes all jobs of a queue because they are internal. */
-export function leavesOut({ internal }: Pick<Filter, "internal">, queue: string): boolean {
-  return internal !== true && isInternalQueue(queue);
+/** Whether a filter excludes all jobs of a queue: because they are internal, or by its name. */
+export function leavesOut({ internal, exceptQueues }: LeftOut, queue: string): boolean {
+  return (internal !== true && isInternalQueue(queue)) || exceptQueues?.has(queue) === true;
+}
+
+type LeftOut = Pick<Filter, "internal" | "exceptQueues">;
+
+/** The queues that a filter excludes, for engines to send. INTERNAL_MARK alone stands for all internal ones. */
+export function leftOutOf({ internal, exceptQueues = new Set() }: LeftOut): string[] {
+  return [...(internal === true ? [] : [INTERNAL_MARK]), ...exceptQueues];
 }
 
 /** Whether the tallies can answer a filter: they know only queue and status. */
@@ -72,7 +83,7 @@ export type Matcher = (job: JobSummaryRecord, isInPayload: (search: Search) => b
 
 /** Makes the test of a filter. Cheap conditions come first. */
 export function matcherOf(filter: Filter): Matcher {
-  const { status, type, queue, priority, tag, facets, group, q, from, to } = filter;
+  const { status, type, queue, priority, tag, limitKey, facets, group, q, from, to } = filter;
   const search = q === undefined ? null : searchFor(q);
   return (job, isInPayload) =>
     (status === undefined || status.includes(job.status)) &&
@@ -81,6 +92,7 @@ export function matcherOf(filter: Filter): Matcher {
     !leavesOut(filter, job.queue) &&
     (priority === undefined || (job.priority >= priority.min && job.priority <= priority.max)) &&
     (tag === undefined || job.tags.includes(tag)) &&
+    (limitKey === undefined || job.limitKey === limitKey) &&
     (facets === undefined || hasFacets(job.facets, facets)) &&
     (group === undefined || job.error?.group === group) &&
     (from === undefined || job.createdAt >= from) &&

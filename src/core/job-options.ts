@@ -4,9 +4,11 @@ import { A_TIME } from "./time-words.ts";
 import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, type NewJob, PRIORITY_LEVELS, type PriorityLevel, usualMaxLost } from "./job.ts";
-import { encodeJson, MAX_META_BYTES, MAX_PAYLOAD_BYTES, utf8Length } from "./json.ts";
+import { MAX_COST, MAX_LIMIT_KEY_BYTES } from "./limits.ts";
+import { encodeJson, MAX_META_BYTES, MAX_PAYLOAD_BYTES } from "./json.ts";
 import { DEFAULT_QUEUE } from "./queue.ts";
 import { isName, NAME_RULE, readInteger, readTime } from "./read-fields.ts";
+import { LIMIT_KEY_RULE, readText } from "./read-text.ts";
 import { fingerprint } from "./unique.ts";
 
 /** Bounds of the options of a job. The HTTP contract takes them from here. */
@@ -30,7 +32,7 @@ export const JOB_OPTIONS = {
   ),
   runAt: field<Date | string | number, number | null>(`${A_TIME}, from the year 2000 to 10 years ahead`, null, readTime),
   ...ATTEMPT_OPTIONS,
-  idempotencyKey: field<string, string | null>(`a string of 1 to ${MAX_KEY_BYTES} bytes`, null, readKey),
+  idempotencyKey: field<string, string | null>(`a string of 1 to ${MAX_KEY_BYTES} bytes`, null, (input) => readText(input, MAX_KEY_BYTES)),
   keyTtl: field<Duration, number>('a time of at most 10 years, in milliseconds or as "24h"', 24 * 3_600_000, (input) =>
     durationWithin(input, 0, MAX_DELAY_MS),
   ),
@@ -38,6 +40,8 @@ export const JOB_OPTIONS = {
   meta: field<Readonly<Record<string, unknown>>, string | null>(`an object of at most ${MAX_META_BYTES} bytes of JSON`, null, (input) =>
     isPlainObject(input) ? encodeJson(input, "meta", MAX_META_BYTES) : undefined,
   ),
+  limitKey: field<string, string | null>(LIMIT_KEY_RULE, null, (input) => readText(input, MAX_LIMIT_KEY_BYTES)),
+  cost: field<number, number>(`a whole number from 1 to ${MAX_COST}`, 1, (input) => readInteger(input, 1, MAX_COST)),
   webhookUrl: field<string, string | null>(`an http or https URL of at most ${MAX_URL_LENGTH} characters`, null, readUrl),
 } as const;
 
@@ -119,6 +123,8 @@ export function createJob(id: string, type: string, payload: unknown, settings: 
     tags: settings.tags,
     meta: settings.meta,
     facets: null,
+    limitKey: settings.limitKey,
+    cost: settings.cost,
   };
 }
 
@@ -130,12 +136,6 @@ export function readQueue(queue: unknown): string {
 function readPriority(input: unknown): number | undefined {
   if (typeof input === "string") return Object.hasOwn(PRIORITY_LEVELS, input) ? PRIORITY_LEVELS[input as PriorityLevel] : undefined;
   return readInteger(input, MIN_PRIORITY, MAX_PRIORITY);
-}
-
-function readKey(input: unknown): string | undefined {
-  // A lone surrogate has no UTF-8 form: a store could make one key out of two.
-  if (typeof input !== "string" || input === "" || !input.isWellFormed()) return undefined;
-  return utf8Length(input) <= MAX_KEY_BYTES ? input : undefined;
 }
 
 function readTags(input: unknown): readonly string[] | undefined {

@@ -125,6 +125,10 @@ export interface JobRecord {
   readonly meta: string | null;
   /** Values of the payload fields that its queue declares: see facets.ts. */
   readonly facets: Facets | null;
+  /** Jobs with a limit key share the limits of that key in their queue, and take turns with other keys: see limits.ts. */
+  readonly limitKey: string | null;
+  /** How many units of a rate its start takes. */
+  readonly cost: number;
   /** The worker of the latest attempt; shown only while the job runs. */
   readonly workerId: string | null;
   readonly fence: number;
@@ -175,6 +179,10 @@ export interface JobSummary {
   readonly meta: Readonly<Record<string, unknown>> | null;
   /** Values of the payload fields that its queue declares as facets. */
   readonly facets: Facets | null;
+  /** Jobs with a limit key share the limits of that key in their queue, and take turns with other keys. */
+  readonly limitKey: string | null;
+  /** How many units of a rate its start takes. */
+  readonly cost: number;
   /** The worker that runs it now. */
   readonly workerId: string | null;
   readonly fence: number;
@@ -222,6 +230,8 @@ export function toJobSummary(record: JobSummaryRecord): JobSummary {
     tags: record.tags,
     meta: record.meta === null ? null : (JSON.parse(record.meta) as Record<string, unknown>),
     facets: record.facets,
+    limitKey: record.limitKey,
+    cost: record.cost,
     workerId: record.status === "running" ? record.workerId : null,
     fence: record.fence,
     createdAt: record.createdAt,
@@ -260,9 +270,12 @@ export interface NewJob {
   readonly tags: readonly string[];
   readonly meta: string | null;
   readonly facets: Facets | null;
+  /** See limits.ts. */
+  readonly limitKey: string | null;
+  readonly cost: number;
 }
 
-/** What internal jobs have in common: due at once, without priority, key, tags, meta and a backoff of their own. */
+/** What internal jobs have in common: due at once, without priority, keys, tags, meta and a backoff of their own. */
 export const PLAIN_JOB = {
   priority: 0,
   delayMs: 0,
@@ -274,6 +287,8 @@ export const PLAIN_JOB = {
   tags: [],
   meta: null,
   facets: null,
+  limitKey: null,
+  cost: 1,
 } as const satisfies Partial<NewJob>;
 
 export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: number): JobRecord {
@@ -302,6 +317,8 @@ export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: 
     tags: job.tags,
     meta: job.meta,
     facets: job.facets,
+    limitKey: job.limitKey,
+    cost: job.cost,
     workerId: null,
     fence: 0,
     createdAt,

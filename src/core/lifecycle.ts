@@ -5,7 +5,7 @@
  *                   ↑          ├───→ retrying ─→ pending   retries remain, or it was lost and may run again
  *                   │          ├───→ dead                  no retries left, discarded, or lost too often
  *                   │          ├───→ failed                the same, in a queue without dead letters
- *                   │          └───→ pending | scheduled   released, or snoozed: costs no attempt
+ *                   │          └───→ pending | scheduled   released, held with its limit key, or snoozed: costs no attempt
  *                   └── retry by hand from dead, failed, cancelled; to scheduled, if it is spread over a time
  *   blocked ─→ pending | scheduled             unblocked
  *   running ─→ blocked                         waits for something before it can go on: costs no attempt
@@ -27,11 +27,13 @@ export type Outcome =
   /** A retry would not help. */
   | { readonly kind: "discard"; readonly error: AttemptError; readonly runMs: number }
   | { readonly kind: "snooze"; readonly delayMs: number }
+  /** The limit key of the job starts nothing for so long. The job keeps its place. */
+  | { readonly kind: "hold"; readonly delayMs: number }
   /** Given back unfinished. Costs nothing. */
   | { readonly kind: "release" }
   | { readonly kind: "lost" };
 
-export const OUTCOME_KINDS = ["completed", "failed", "discard", "snooze", "release", "lost"] as const satisfies Outcome["kind"][];
+export const OUTCOME_KINDS = ["completed", "failed", "discard", "snooze", "release", "lost", "hold"] as const satisfies Outcome["kind"][];
 
 export interface Transition {
   readonly to: Status;
@@ -113,6 +115,8 @@ export function settle(job: AttemptFacts, outcome: Outcome, policy: Policy, rand
       return giveUp(outcome.error, outcome.runMs, policy);
     case "snooze":
       return snooze(job, outcome.delayMs, policy, random);
+    case "hold":
+      return hold(job, policy, random);
     case "release":
       return { ...NOTHING, to: "pending", bumpFence: true, giveBackAttempt: true };
     case "lost":
@@ -141,6 +145,12 @@ function snooze(job: AttemptFacts, delayMs: number, policy: Policy, random: numb
   if (job.snoozes >= MAX_SNOOZES) return fail(job, TOO_MANY_SNOOZES, undefined, null, policy, random);
   const delay = Math.max(MIN_SNOOZE_MS, delayMs);
   return { ...NOTHING, to: "scheduled", giveBackAttempt: true, countSnooze: true, delayMs: delay };
+}
+
+/** The job stays first in its line, which the store holds back: see Settlement.holdMs. It counts as a snooze, so that this ends, too. */
+function hold(job: AttemptFacts, policy: Policy, random: number): Transition {
+  if (job.snoozes >= MAX_SNOOZES) return fail(job, TOO_MANY_SNOOZES, undefined, null, policy, random);
+  return { ...NOTHING, to: "pending", bumpFence: true, giveBackAttempt: true, countSnooze: true };
 }
 
 /**
@@ -175,9 +185,9 @@ const TOO_MANY_SNOOZES: AttemptError = {
   kind: "error",
 };
 
-/** When the handler of a job was called: so long after the claim, but not later than now. */
+/** When the handler of a job was called: so long after the claim, but not later than now, nor before the claim if the clock was set back. */
 export function startedAfter(claimedAt: number, heldMs: number, now: number): number {
-  return Math.min(claimedAt + heldMs, now);
+  return Math.max(claimedAt, Math.min(claimedAt + heldMs, now));
 }
 
 /** A change that somebody asked for. It applies only to a job whose status is in `from`. */

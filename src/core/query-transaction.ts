@@ -1,3 +1,5 @@
+import { MillraceError } from "./errors.ts";
+
 type Rows = readonly Record<string, unknown>[];
 
 /**
@@ -6,4 +8,11 @@ type Rows = readonly Record<string, unknown>[];
  */
 export interface QueryTransaction {
   query(text: string, values: unknown[]): Promise<Rows | { readonly rows: Rows }>;
+}
+
+/** Whether a call has a transaction. Null is refused: it is a variable that was not set, and the job would be stored without its transaction. */
+export function hasTransaction(tx: unknown): boolean {
+  if (tx !== null) return tx !== undefined;
+  const message = "tx is null: is the variable with your open transaction set? Leave tx out to enqueue without a transaction";
+  throw new MillraceError("invalid_transaction", message, { field: "tx" });
 }

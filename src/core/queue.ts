@@ -7,6 +7,7 @@ import { DEFAULTS_RULE, readDefaultNames, readDefaults, shownDefaults } from "./
 import { durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid } from "./errors.ts";
 import { decodeFacets, MAX_FACETS, readFacets } from "./facets.ts";
+import { LIMITS_RULE, readLimits, shownLimits } from "./limits.ts";
 import { STRICT_HEAD_START_MS } from "./rank.ts";
 import { readFields, readInteger } from "./read-fields.ts";
 
@@ -28,6 +29,8 @@ export interface QueueSettings {
   readonly facets: string | null;
   /** Defaults for the options of its jobs, as attempt-options.ts stores them. */
   readonly defaults: string | null;
+  /** How many jobs may run at once and start in a time, as limits.ts stores it. */
+  readonly limits: string | null;
 }
 
 /** How long completed and cancelled jobs are kept: until either bound is passed, but never less than `keepAtLeastMs`. */
@@ -148,6 +151,16 @@ export const QUEUE_SETTINGS: readonly QueueSetting[] = [
     mustBe: DEFAULTS_RULE,
     read: readDefaults,
     show: (stored) => shownDefaults(stored as string | null),
+  },
+  {
+    name: "limits",
+    key: "limits",
+    column: "limits",
+    kind: "text",
+    usual: null,
+    mustBe: LIMITS_RULE,
+    read: readLimits,
+    show: (stored) => shownLimits(stored as string | null),
   },
 ];
 

@@ -4,18 +4,22 @@ import { durationWithin } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
 import { INTERNAL_TYPES, isInternalType } from "./internal.ts";
 
-/** Checks that the input is an object with known fields only. `what` names it in messages, `prefix` goes before each field. */
+/**
+ * Checks that the input is an object with known fields only. `what` names it in messages, `prefix` goes before each field, `listed` are the fields
+ * to name if one is unknown.
+ */
 export function readFields<Name extends string>(
   input: unknown,
   what: string,
   known: readonly Name[],
   prefix = "",
+  listed: readonly string[] = known,
 ): { readonly [K in Name]?: unknown } {
   if (typeof input !== "object" || input === null || Array.isArray(input)) throw invalid(what, "an object", input);
   const unknown = Object.keys(input).find((name) => !(known as readonly string[]).includes(name));
   if (unknown === undefined) return input;
   const field = prefix + unknown;
-  throw new MillraceError("invalid_input", `${field} is not a field of ${what}; ${suggest(unknown, known, "known fields")}`, { field });
+  throw new MillraceError("invalid_input", `${field} is not a field of ${what}; ${suggest(unknown, listed, "known fields")}`, { field });
 }
 
 export function readDuration(input: unknown, field: string, mustBe: string, maxMs: number, minMs = 0): number {

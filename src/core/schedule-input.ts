@@ -14,11 +14,13 @@ const OVERLAPS = ["allow", "skip"] as const;
 
 const TIMING_FIELDS = ["cron", "every", "timeZone"] as const;
 const FIELDS = ["name", "type", "payload", "catchUp", "overlap", "unset", ...TIMING_FIELDS, ...SCHEDULED_OPTIONS] as const;
+/** What a caller gives: `job` is replaced by its type and options before, and `unset` is for callers over HTTP. */
+const LISTED = FIELDS.flatMap((name) => (name === "unset" ? [] : name === "type" ? ["job", name] : [name]));
 type Fields = { readonly [K in (typeof FIELDS)[number]]?: unknown };
 
 /** Reads a schedule and fills gaps from `defaults`. Throws `invalid_input` at the first bad or unknown field. */
 export function readSchedule(input: unknown, defaults: JobSettings, now: number): ScheduleSpec {
-  const fields = readFields(input, "schedule", FIELDS);
+  const fields = readFields(input, "schedule", FIELDS, "", LISTED);
   return {
     name: readScheduleName(fields.name),
     timing: parseTiming(fields),
@@ -52,6 +54,8 @@ function readScheduledJob(fields: Fields, defaults: JobSettings, now: number): S
     tags: settings.tags,
     meta: settings.meta,
     ...(settings.backoff === USUAL_JOB.backoff ? {} : { backoff: settings.backoff }),
+    ...(settings.limitKey === null ? {} : { limitKey: settings.limitKey }),
+    ...(settings.cost === 1 ? {} : { cost: settings.cost }),
     ...(unset.length === 0 ? {} : { unset }),
   };
 }
@@ -88,6 +92,8 @@ export function jobOfSchedule(job: ScheduledJob, id: string, { fields, defaults 
     keyTtlMs: 0,
     fingerprint: null,
     facets: null,
+    limitKey: job.limitKey ?? null,
+    cost: job.cost ?? 1,
   };
   return withFacets(made, fields);
 }

@@ -14,18 +14,24 @@ export const SCHEDULED_OPTIONS = [
   "timeout",
   "tags",
   "meta",
+  "limitKey",
+  "cost",
   "webhookUrl",
 ] as const satisfies (keyof JobOptions)[];
 
 /** What a schedule enqueues at each tick: a job without id and time. */
 export type ScheduledJob = Omit<
   NewJob,
-  "id" | "delayMs" | "runAt" | "idempotencyKey" | "keyTtlMs" | "fingerprint" | "maxLost" | "backoff" | "facets"
+  "id" | "delayMs" | "runAt" | "idempotencyKey" | "keyTtlMs" | "fingerprint" | "maxLost" | "backoff" | "facets" | "limitKey" | "cost"
 > & {
   /** Absent in schedules stored by older versions: see `maxLostOf` in schedule-input.ts. */
   readonly maxLost?: number;
   /** Absent if it is exponential, as in schedules stored by older versions. */
   readonly backoff?: string;
+  /** Absent if it has none. */
+  readonly limitKey?: string | null;
+  /** Absent if it is 1. */
+  readonly cost?: number;
   /** Options that the schedule does not set: its queue may, at each tick. Absent if it sets all, and in schedules stored by older versions. */
   readonly unset?: readonly AttemptOption[];
 };

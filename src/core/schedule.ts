@@ -8,7 +8,8 @@ import { firstInstant, highestLocal, isTimeZone, stretchAt } from "./zone.ts";
 
 /** When a schedule ticks: a cron in a time zone, or an interval counted from the epoch. */
 export type Timing =
-  { readonly kind: "cron"; readonly cron: string; readonly timeZone: string } | { readonly kind: "every"; readonly everyMs: number };
+  | { readonly kind: "cron"; readonly cron: string; readonly timeZone: string }
+  | { readonly kind: "every"; readonly everyMs: number };
 
 /** What a schedule does after downtime: run once for the latest missed tick, or not at all. */
 export const CATCH_UPS = ["one", "skip"] as const;
@@ -142,7 +143,8 @@ function realTickUpTo(cron: Cron, zone: string, from: number, at: number): numbe
   return null;
 }
 
-function checkTimeZone(value: unknown): string {
+/** Throws `invalid_input` unless this is the name of a time zone. */
+export function checkTimeZone(value: unknown): string {
   if (typeof value === "string" && isTimeZone(value)) return value;
   throw invalid("timeZone", `the IANA name of a time zone, such as "Europe/Berlin"`, value);
 }

@@ -20,7 +20,8 @@ interface JsonSchemaOptions {
 export const JSON_SCHEMA_TARGET = "draft-2020-12";
 
 export type StandardResult<Output> =
-  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] };
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
 
 export interface StandardIssue {
   readonly message: string;

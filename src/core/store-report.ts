@@ -2,7 +2,11 @@
 export interface StoreReport {
   /** The engine with its version: "PostgreSQL 18.1". */
   readonly engine: string;
-  /** The version of our schema (0 for none), the one that is needed, and whether functions are missing. Null for an engine without a schema. */
+  /**
+   * The version of our schema, the one that is needed, and whether functions are missing. 0: there is none yet. On Redis it is the oldest form
+   * of what is stored, and never 0: an empty Redis has the needed one, because nothing has to be created there before the first job. Null for
+   * an engine without a schema.
+   */
   readonly schema: { readonly found: number; readonly wanted: number; readonly lacksFunctions?: boolean } | null;
   /** The store's own time; null if the store uses this process's clock. */
   readonly now: number | null;

@@ -1,6 +1,7 @@
 /** What a trouble is about. */
 export const TROUBLE_KINDS = [
   "abandoned", // a worker stopped claiming because too many handlers ignored their abort
+  "request", // a request failed; its answer has only the request_id
   "server", // the store works, but its server is not set up as it should be
   "setting", // a setting does not have the effect that it seems to have
   "store", // the store cannot be reached; the process keeps trying

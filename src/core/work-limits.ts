@@ -35,6 +35,10 @@ export function readVersion(version: unknown): string {
   return version;
 }
 
+/** How many units of its rates one attempt can spend beyond its cost. */
+export const MAX_SPEND = 1_000_000_000;
+export const SPEND_RULE = `a number from 0 to ${MAX_SPEND}`;
+
 /** How many queues one worker can serve. */
 export const MAX_QUEUES = 1000;
 

@@ -19,6 +19,10 @@ const UNKNOWN = "(unknown)";
 export class JobFigures implements LeaseWatcher {
   readonly #queues: QueueLabels;
   readonly #claims = new Counter({ name: "millrace_claims_total", help: "Jobs claimed through this process.", labels: ["queue"] });
+  readonly #putOff = new Counter({
+    name: "millrace_claims_put_off_total",
+    help: "Claims that had to leave a job for later because of a rate or a held limit key.",
+  });
   readonly #attempts = new Counter({
     name: "millrace_attempts_total",
     help: "Attempts reported through this process, by outcome.",
@@ -79,6 +83,10 @@ export class JobFigures implements LeaseWatcher {
     }
   }
 
+  putOff(): void {
+    this.#putOff.add(1);
+  }
+
   reported(reports: readonly SeenReport[], answers: readonly LeaseAnswer[]): void {
     reports.forEach(({ outcome, facts, heldMs = 0 }, index) => {
       if (answers[index] !== "ok") return;
@@ -108,8 +116,16 @@ export class JobFigures implements LeaseWatcher {
   }
 
   families(): Family[] {
-    return [this.#claims, this.#attempts, this.#wait, this.#run, this.#total, this.#contended, this.#refused, this.#troubles].map(
-      (figure) => figure.family(),
-    );
+    return [
+      this.#claims,
+      this.#putOff,
+      this.#attempts,
+      this.#wait,
+      this.#run,
+      this.#total,
+      this.#contended,
+      this.#refused,
+      this.#troubles,
+    ].map((figure) => figure.family());
   }
 }

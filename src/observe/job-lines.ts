@@ -62,6 +62,8 @@ export class JobLines implements LeaseWatcher {
         return;
       case "snooze":
         return this.#logger.debug(this.#fields(report), "job snoozed");
+      case "hold":
+        return this.#logger.debug(this.#fields(report), "job held back with its limit key");
       case "release":
         return this.#logger.info(this.#fields(report), "job released unfinished");
       case "failed":

@@ -28,6 +28,8 @@ export type LeaseVerb = "settle" | "extend" | "note";
 /** Called after something was committed. */
 export interface LeaseWatcher {
   claimed?(claims: readonly SeenClaim[]): void;
+  /** Called for each claim that was told to come again, because a job waits for a rate or a held limit key. */
+  putOff?(): void;
   reported?(reports: readonly SeenReport[], answers: readonly LeaseAnswer[]): void;
   /** Called after each exchange that the store answered, and with the error of each that failed. */
   exchanged?(): void;
@@ -38,7 +40,10 @@ export interface LeaseWatcher {
 
 /** The part of `Client.leases` that is watched. */
 export interface WatchableLeases {
-  exchange(reports: readonly SeenReport[], claim: never): Promise<{ readonly results: LeaseAnswer[]; readonly jobs: readonly SeenClaim[] }>;
+  exchange(
+    reports: readonly SeenReport[],
+    claim: never,
+  ): Promise<{ readonly results: LeaseAnswer[]; readonly jobs: readonly SeenClaim[]; readonly againInMs?: number | null | undefined }>;
   extend(leases: never, leaseMs: number): Promise<LeaseAnswer[]>;
   note(notes: never): Promise<LeaseAnswer[]>;
 }
@@ -89,6 +94,7 @@ function watchedVerbs(leases: WatchableLeases, watchers: readonly LeaseWatcher[]
         notifyRefused("settle", answer.results);
       }
       if (answer.jobs.length > 0) notify((watcher) => watcher.claimed?.(answer.jobs));
+      if (answer.againInMs !== null && answer.againInMs !== undefined) notify((watcher) => watcher.putOff?.());
       return answer;
     },
     extend: async (refs, leaseMs) => {

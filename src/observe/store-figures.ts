@@ -27,6 +27,8 @@ export interface SeenQueue {
   readonly counts: Readonly<Record<Status, number>>;
   readonly waiting: Readonly<Record<PriorityLevel, number>>;
   readonly capacity: number | null;
+  /** Its limits, if the client knows; null if it has none. */
+  readonly limits?: { readonly running?: number | null | undefined } | null | undefined;
   /** How long the pending job that has been due the longest has waited, in milliseconds, if the client knows; null if none is pending. */
   readonly oldestWaitingMs?: number | null | undefined;
 }
@@ -82,6 +84,14 @@ function queueFamilies(queues: readonly SeenQueue[], labels: QueueLabels): Famil
       const bounded = members.filter(({ capacity }) => capacity !== null);
       return bounded.length === 0 ? [] : [total(bounded, ({ capacity }) => capacity ?? 0, { queue })];
     }),
+    byQueue(
+      "millrace_queue_running_limit_jobs",
+      "How many jobs of the queue may run at once, if it has such a limit.",
+      (members, queue) => {
+        const bounded = members.flatMap(({ limits }) => limits?.running ?? []);
+        return bounded.length === 0 ? [] : [total(bounded, (limit) => limit, { queue })];
+      },
+    ),
     byQueue(
       "millrace_queue_oldest_waiting_seconds",
       "How long the pending job that has been due the longest has waited; 0 if none is pending.",

@@ -53,10 +53,13 @@ export const THRESHOLDS: readonly { readonly level: number; readonly from: numbe
 
 // ── Settlements ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const OUTCOME = { completed: 0, failed: 1, discard: 2, snooze: 3, release: 4, lost: 5 } as const satisfies Record<
+export const OUTCOME = { completed: 0, failed: 1, discard: 2, snooze: 3, release: 4, lost: 5, hold: 6 } as const satisfies Record<
   Outcome["kind"],
   number
 >;
+
+/** The largest fence that every engine can store. A lease with a larger one is stale: no job has it. */
+export const LARGEST_FENCE: number = 2 ** 31 - 1;
 
 /** A job remembers its last settlement as fence × 8 + 1 + the outcome's number; 0 is none. So seven outcomes fit. */
 export const MARKS_PER_FENCE = 8;

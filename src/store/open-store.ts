@@ -117,6 +117,6 @@ function engineOf(url: string | OwnConnection): (typeof ENGINES)[keyof typeof EN
   if (typeof url !== "string") return "pg" in url ? "postgres" : "redis" in url ? "redis" : "sqlite";
   const scheme = /^([a-z+]+):/i.exec(url)?.[1]?.toLowerCase();
   if (scheme !== undefined && Object.hasOwn(ENGINES, scheme)) return ENGINES[scheme as keyof typeof ENGINES];
-  const message = `url must begin with memory:, sqlite:, postgres:, redis: or rediss:; got "${scheme ?? url.slice(0, 20)}"`;
+  const message = `url must begin with memory:, sqlite:, postgres:, redis:, rediss:, redis+sentinel:, http: or https:; got "${scheme ?? url.slice(0, 20)}"`;
   throw new MillraceError("invalid_input", message, { field: "url" });
 }

@@ -1,5 +1,5 @@
 /** A CONNECTION OF THE APPLICATION, given instead of a URL. Each engine checks its own; no package is imported for it. */
-import { invalid } from "../core/errors.ts";
+import { invalid, MillraceError } from "../core/errors.ts";
 import { readFields } from "../core/read-fields.ts";
 
 /** What Millrace uses of a `Pool` of the package `pg`. */
@@ -48,7 +48,24 @@ const FIELDS = { pg: ["schema"], redis: ["prefix"], sqlite: [] } as const;
 export function readOwnConnection(given: object): OwnConnection {
   const engines = Object.keys(FIELDS) as (keyof typeof FIELDS)[];
   const engine = engines.find((name) => name in given);
-  if (engine === undefined) throw invalid("url", "a URL such as sqlite:app.db, or one of { pg }, { redis } and { sqlite }", given);
+  if (engine === undefined) throw notAPlace(given);
   readFields(given, `the connection of ${engine}`, [engine, ...FIELDS[engine]]);
   return given as OwnConnection;
+}
+
+const PLACE_RULE = "a URL such as sqlite:app.db, or one of { pg }, { redis } and { sqlite }";
+
+/** A connection alone does not say of which engine it is; but one that is known by its functions is named. */
+function notAPlace(given: object): MillraceError {
+  const { prepare, exec, duplicate, connect, totalCount } = given as Partial<Record<string, unknown>>;
+  const areFunctions = (...parts: readonly unknown[]): boolean => parts.every((part) => typeof part === "function");
+  const meant = areFunctions(prepare, exec)
+    ? "{ sqlite: db }"
+    : areFunctions(duplicate, connect)
+      ? "{ redis: ioredis }"
+      : areFunctions(connect) && typeof totalCount === "number"
+        ? "{ pg: pool }"
+        : null;
+  if (meant === null) return invalid("url", PLACE_RULE, given);
+  return new MillraceError("invalid_input", `url must be ${PLACE_RULE}; did you mean ${meant}?`, { field: "url" });
 }

@@ -43,6 +43,7 @@ import type { Actor, Manual, ManualChange } from "../core/manual-change.ts";
 import type { Mute } from "../core/mute.ts";
 import type { SchemaText } from "../core/payload-schema.ts";
 import type { QueueChange, QueueSettings, Retention } from "../core/queue.ts";
+import type { RateState } from "../core/rate.ts";
 import type { Histogram } from "../core/histogram.ts";
 import type { FormerWorker, WorkerEntry } from "../core/worker-entry.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
@@ -53,7 +54,7 @@ export { MAX_BATCH } from "../core/work-limits.ts";
 
 export { MAX_CANDIDATES } from "../core/filter.ts";
 
-/** Internal jobs and jobs of other statuses do not count as looked at, but one call skips only about this many of them. */
+/** Jobs of queues that a filter leaves out, and of other statuses, do not count as looked at, but one call skips only about this many of them. */
 export const MAX_PASSED = 40_000;
 
 /**
@@ -79,8 +80,9 @@ export interface Store extends Feed, Shared {
    * - A living key with the same fingerprint: `known` with the stored job, or `pruned` if only the key is left. Another fingerprint:
    *   `conflict`. A key lives while its job is waiting, blocked, running, dead or failed, and for `keyTtlMs` after a completed or cancelled
    *   one ended. No two jobs with one living key can exist. Equal keys in one list: the first wins.
-   * - A queue whose pending + scheduled + retrying jobs have reached its capacity: `full`. A refused job leaves nothing behind, not even a
-   *   key. Inside a caller's transaction the capacity is checked against what is committed.
+   * - A queue whose pending + scheduled + retrying jobs have reached its capacity: `full`. The same for the jobs of a limit key that has
+   *   reached its `waiting`: `full` with that key. A refused job leaves nothing behind, not even a key. Inside a caller's transaction both
+   *   are checked against what is committed.
    * - The facets of a job are stored with it, and it enters the index of each (queue, field, value) in the same commit. It leaves them when
    *   it is removed or pruned.
    */
@@ -105,10 +107,32 @@ export interface Store extends Feed, Shared {
    * A claim takes from one queue after the other, and each take is atomic: pending jobs of its types, from its first queue in rank order
    * (ties by sequence), then from the next, until `limit`. Paused queues give nothing. Each job taken becomes running: fence + 1, attempt +
    * 1, a lease of `leaseMs` from now, startedAt now, workerId, progress cleared. No job is given to two claims. The answer is in the order
-   * of taking. Fewer than `limit` means there were no more, except jobs that settlements of this very call made pending, or that were
-   * committed late.
+   * of taking. Fewer than `limit` means there were no more that may start now, except jobs that settlements of this very call made pending,
+   * or that were committed late. `againInMs`, for each claim: when the next job may start that waits for a rate or a held key, of any of its
+   * queues; null if none waits for time. A job that waits for a running limit may start when a lease of that limit ends: `work` is sent then.
+   *
+   * LIMITS (core/limits.ts). A claim takes a job only if each limit that applies to it has room, and takes that room in the same commit: those of
+   * its queue, and those of its limit key, which are the queue's `perKey` or its own. No limit is ever exceeded, whatever crashes. A job that
+   * waits for one limit takes nothing of another.
+   * - `running` is how many leases there are. Whatever ends a lease gives its place back in the same commit. (On PostgreSQL it may count as
+   *   taken for up to a second longer.) It includes leases that were granted before there was a limit, and can exceed one that was lowered.
+   * - `rate` is taken by the cost of each job taken (core/rate.ts). A settlement with `unstarted` gives it back; `spend` takes more, of the
+   *   queue's rate and the key's. A claim that returns the jobs of its first try takes nothing. The first claim of a queue
+   *   after its rate changed counts the units that are not back yet by the new one, from then on; for a key, the first that looks at it.
+   * - `holdMs` of a settlement: the job's limit key starts nothing until then, by the store's time. A hold is never shortened.
+   *
+   * TURNS. In a queue whose head start is strict, jobs with a limit key are taken in fair turns. The pending jobs of one type, priority and
+   * limit key are a line, by due time and then sequence; those without a key are a line, too. A higher priority goes first. Within a
+   * priority, the types of the claim take turns, and within a type the lines, by the weight of their keys: for two lines that both have jobs and are
+   * below their limits, |starts₁ / weight₁ − starts₂ / weight₂| ≤ 1 / weight₁ + 1 / weight₂ over any time. (So: each line has a tag, at first 0,
+   * and the ring of its type and priority has a time. The line with the lowest tag goes first, in any order if equal. Its start is max(tag, time);
+   * that is the ring's new time, and the line's new tag is start + 1 / weight. Lines that are at a limit or held stand aside.) A line that is
+   * empty may be forgotten once its tag is not above the ring's time. While no line with a key has pending jobs of the claim's types, and in a
+   * queue whose head start is not strict, jobs are taken in rank order.
+   * What a claim costs does not depend on how many keys there are, nor on how many jobs of lines that stand aside. (With a head start
+   * that is not strict it may depend on the number of lines.)
    */
-  exchange(settlements: readonly Settlement[], claims: readonly Claim[]): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }>;
+  exchange(settlements: readonly Settlement[], claims: readonly Claim[]): Promise<ExchangeAnswer>;
 
   /**
    * Sets each lease that still holds to end `leaseMs` from now. It does not matter whether it has run out: a lease holds until it is
@@ -154,10 +178,10 @@ export interface Store extends Feed, Shared {
    * - only scheduled and retrying: soonest due first (ties: first inserted first). Both statuses share one index for all queues and types;
    * - any other statuses, or none: newest created first.
    * Looks at MAX_CANDIDATES jobs at most, so it may return fewer than `limit` and still a cursor; a null cursor is the end. Jobs of other
-   * statuses, and internal ones (core/internal.ts) unless the filter says `internal`, do not count as looked at: about MAX_PASSED of them are
-   * skipped at most. If the tallies say that no job has a wanted status, the first page is the end. With facets and a queue, newest created
-   * first, it walks the index of one of the facets, unless few jobs have the wanted statuses: only jobs of that index are looked at, whatever
-   * their status.
+   * statuses, and those of queues that the filter leaves out (`exceptQueues`, and internal ones unless it says `internal`), do not count as
+   * looked at: about MAX_PASSED of them are skipped at most. If the tallies say that no job has a wanted status, the first page is the end. With facets, newest created first, it
+   * walks the index of one of the facets, unless few jobs have the wanted statuses: only jobs of that index are looked at, whatever their
+   * status. Each queue has its own; without a queue they are merged, and the more queues have the facet, the fewer jobs one call looks at.
    * A job that did not come, leave or change while you page is seen exactly once. A cursor belongs to its order: any other one throws
    * `invalid_cursor`. A text search may stop sooner, when it has read more payloads than one call should.
    */
@@ -167,7 +191,7 @@ export interface Store extends Feed, Shared {
    * Dead or failed jobs by the group of their error (core/error-group.ts), largest group first, `limit` groups at most. Looks at the latest
    * MAX_CANDIDATES jobs at most, of those that ended from `endedFrom` to `endedTo`. `isCapped`: there were more jobs than that, or more
    * groups, and each count means at least that many. What a group says (its trend by hour, when it was first seen and with which version) is
-   * of the jobs that were looked at.
+   * of the jobs that were looked at. Of jobs that died in the same millisecond, the lowest id is the first, and the highest the last.
    */
   errorGroups(query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }>;
 
@@ -184,7 +208,7 @@ export interface Store extends Feed, Shared {
   /**
    * How many jobs match, among at most MAX_CANDIDATES of the wanted statuses, read from the indexes of these statuses (of ended ones, in the
    * range of `endedFrom` and `endedTo`); with `from` or `to`, if there are more, among the newest created. `isCapped`: there are more that
-   * it did not look at. With facets and a queue, if these statuses have more, or without statuses, among the newest of a facet's index.
+   * it did not look at. With facets, if these statuses have more, or without statuses, among the newest of a facet's indexes.
    */
   count(filter: Filter): Promise<{ count: number; isCapped: boolean }>;
 
@@ -228,7 +252,8 @@ export interface Store extends Feed, Shared {
    * `limit` of each: expired keys, former workers after FORMER_WORKERS_MS or beyond the last MAX_FORMER_WORKERS, minutes and hours of
    * counters past their retention (no minute before its histogram was moved), news that everyone had time to read, allowances that are
    * unused, expired marks, schemas and mutes, schemas beyond the latest MAX_KEPT_SCHEMAS, mutes beyond the latest MAX_MUTES, and entries of
-   * the audit that are older than AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES.
+   * the audit that are older than AUDIT_KEPT_MS or beyond the newest MAX_AUDIT_ENTRIES, and what is remembered of limit keys without jobs,
+   * limits of their own, a hold, or units of a rate that are not back yet.
    */
   sweep(keep: { minutesMs: number; hoursMs: number }, limit: number): Promise<{ removed: number }>;
 
@@ -244,8 +269,29 @@ export interface Store extends Feed, Shared {
   /** Every queue that ever had a job or a setting: settings, pause, and counts by status and level, read from tallies. */
   queues(): Promise<QueueState[]>;
 
-  /** Changes the named settings of a queue. Sends the hint `queues`. A new head start takes effect with `rerank`. */
+  /**
+   * Changes the named settings of a queue. Sends the hint `queues`. A new head start takes effect with `rerank`, new limits with the next claim
+   * of any process: a lowered one lets leases end until it fits, a raised one lets jobs start at once.
+   */
   configure(queue: string, change: QueueChange): Promise<void>;
+
+  /**
+   * Sets the limits of one limit key of a queue, in stored form, or the weight of its jobs without a key (null); null removes them. Makes the
+   * queue if it is new. They take effect like new limits of the queue. Sends the hint `queues`.
+   */
+  setKeyLimits(queue: string, key: string | null, limits: string | null): Promise<void>;
+
+  /**
+   * The keys of a queue that have limits of their own, in stored form: the jobs without a key first, then by key, in the order of its UTF-8.
+   * `after`: only those behind this key; undefined: from the start.
+   */
+  keyLimits(queue: string, after: string | null | undefined, limit: number): Promise<KeyLimitsRecord[]>;
+
+  /** How much a queue and these limit keys use of their limits now; null if there is no such queue. Counts jobs up to MAX_COUNTED_OF_KEY. */
+  limitUse(queue: string, keys: readonly string[]): Promise<LimitUse | null>;
+
+  /** The limit keys of a queue with the most running jobs (ties: by key), `limit` of them at most; then keys with waiting jobs, in any order. */
+  busiestKeys(queue: string, limit: number): Promise<KeyUse[]>;
 
   /**
    * For each queue and type with pending jobs: when the longest due of them was due. Looks only at the heads of lanes, by index. With a head start that
@@ -256,7 +302,7 @@ export interface Store extends Feed, Shared {
 
   /**
    * How many pending jobs of its queue and of these types would be claimed before this pending job, counted up to `most`. Null if there is
-   * no such job, or if it is not pending.
+   * no such job, or if it is not pending. If one of them has a limit key: how many have a lower rank, as if there were no turns and limits.
    */
   ahead(id: string, types: readonly string[] | "*", most: number): Promise<number | null>;
 
@@ -399,7 +445,8 @@ export type InsertAnswer =
   /** The job is gone but its key lives: only its id and last status are left. */
   | { readonly kind: "pruned"; readonly id: string; readonly status: Status }
   | { readonly kind: "conflict"; readonly id: string }
-  | { readonly kind: "full"; readonly capacity: number }
+  /** With `limitKey`: that key has as many waiting jobs as it may have. */
+  | { readonly kind: "full"; readonly capacity: number; readonly limitKey?: string | undefined }
   | { readonly kind: "locked" };
 
 export interface Lease {
@@ -415,11 +462,24 @@ export interface Settlement extends Lease {
   readonly ifExpired: boolean;
   /** How long the worker held the job before its handler started. Default 0. */
   readonly heldMs?: number | undefined;
+  /** The handler was never called, so the rates get back what the claim took. */
+  readonly unstarted?: true | undefined;
+  /** For how long the job's limit key starts nothing. A job without a limit key ignores it. */
+  readonly holdMs?: number | undefined;
+  /** How many units of the rates the attempt used, beyond its cost. */
+  readonly spend?: number | undefined;
   /**
    * A job to insert in the same commit if the answer is `ok`. A known id is ignored, so a repeat inserts no second one. Its queue is a
    * delivery queue (see core/delivery.ts): without capacity, and in the partition of the settled job's queue.
    */
   readonly followUp?: NewJob | null | undefined;
+}
+
+export interface ExchangeAnswer {
+  readonly settled: LeaseAnswer[];
+  readonly claimed: LeasedRecord[][];
+  /** For each claim; absent if it is null for all. */
+  readonly againInMs?: readonly (number | null)[] | undefined;
 }
 
 export interface Claim {
@@ -510,6 +570,39 @@ export interface PruneRule extends Retention {
   readonly queue: string;
 }
 
+export { MAX_COUNTED_OF_KEY } from "../core/limits.ts";
+/** How many ids of running jobs are told of one limit key. */
+export const MAX_HOLDERS = 10;
+
+export interface KeyLimitsRecord {
+  readonly key: string | null;
+  /** As core/limits.ts stores them. */
+  readonly limits: string;
+}
+
+export interface LimitUse {
+  readonly now: number;
+  readonly running: number;
+  /** What the queue's rate remembers; null if it has none. */
+  readonly rate: RateState | null;
+  /** In the order of the call. */
+  readonly keys: readonly KeyUse[];
+}
+
+export interface KeyUse {
+  readonly key: string;
+  readonly running: number;
+  /** Pending, scheduled and retrying. */
+  readonly waiting: number;
+  /** Until when it is held by `holdMs`; null if it is not. */
+  readonly heldUntil: number | null;
+  readonly rate: RateState | null;
+  /** Some of its running jobs, MAX_HOLDERS at most. */
+  readonly holders: readonly string[];
+  /** Its own limits, in stored form. */
+  readonly limits: string | null;
+}
+
 export interface QueueState {
   readonly name: string;
   readonly settings: QueueSettings;
@@ -564,4 +657,6 @@ export interface Tick {
 export interface TransactionVerbs {
   insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]>;
   settle(settlements: readonly Settlement[]): Promise<LeaseAnswer[]>;
+  /** Before `settle`: like every note, it is refused once the lease has ended. */
+  note(notes: readonly Note[]): Promise<LeaseAnswer[]>;
 }

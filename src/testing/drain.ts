@@ -1,4 +1,5 @@
 import type { Client, Handlers, WorkerHandle } from "../client/client.ts";
+import { queuesOf } from "../client/handler-types.ts";
 import { usersQueues } from "../client/queues.ts";
 import { counted } from "../core/counted.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
@@ -16,7 +17,7 @@ export interface DrainSummary {
   readonly dead: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** Still pending: there was no handler for their type, or their queue is paused. */
+  /** Still pending: there was no handler for their type, their queue is paused, or they wait for a limit (see `client.limits`). */
   readonly pending: number;
   /** Not yet due. */
   readonly waiting: number;
@@ -31,7 +32,7 @@ export interface DrainParts {
 /** How long, in milliseconds of real time, a drain waits for handlers that use real time (files, sockets). */
 const PATIENCE_MS = 10_000;
 
-/** Runs all jobs that are due, and those that they enqueue. Time does not pass: a failed job runs again in a later drain, when it is due. */
+/** Runs all jobs that are due, and those that they enqueue. Time does not pass: a failed job runs again in a later drain, when it is due, and so does one that waits for a rate. */
 export async function drain(parts: DrainParts, handlers: Handlers | undefined): Promise<DrainSummary> {
   const before = await readCounters(parts.store);
   await parts.clock.settle();
@@ -44,7 +45,7 @@ export async function drain(parts: DrainParts, handlers: Handlers | undefined): 
 async function drainWith(parts: DrainParts, handlers: Handlers): Promise<void> {
   const { client, store } = parts;
   for (let drained: readonly string[] = []; ;) {
-    const queues = [...new Set([DEFAULT_QUEUE, ...(await usersQueues(store)).map(({ name }) => name)])];
+    const queues = [...new Set([DEFAULT_QUEUE, ...queuesOf(handlers), ...(await usersQueues(store)).map(({ name }) => name)])];
     if (queues.length === drained.length) return;
     const worker: WorkerHandle = client.work(handlers, { queues, concurrency: 1 });
     try {

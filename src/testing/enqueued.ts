@@ -18,9 +18,10 @@ export interface EnqueuedFilter {
   /** A level (critical: 20 and more, high: 10..19, default: 0..9, low: below 0) or an exact priority. */
   readonly priority?: PriorityLevel | number | undefined;
   readonly idempotencyKey?: string | undefined;
+  readonly limitKey?: string | undefined;
 }
 
-const FILTER_FIELDS = ["type", "queue", "payload", "tag", "priority", "idempotencyKey"] as const;
+const FILTER_FIELDS = ["type", "queue", "payload", "tag", "priority", "idempotencyKey", "limitKey"] as const;
 const SHOWN = 10;
 
 /** Records every job that is inserted, by enqueue or by a schedule, as it was then. */
@@ -97,7 +98,7 @@ function describeJobs(jobs: readonly Job[]): string {
   return `these were:${shown.join("")}${more}`;
 }
 
-function describeFilter({ type, queue, payload, tag, priority, idempotencyKey }: EnqueuedFilter): string {
+function describeFilter({ type, queue, payload, tag, priority, idempotencyKey, limitKey }: EnqueuedFilter): string {
   const parts = [
     type === undefined ? "" : ` of type ${String(nameOf(type))}`,
     queue === undefined ? "" : ` in queue ${queue}`,
@@ -105,20 +106,23 @@ function describeFilter({ type, queue, payload, tag, priority, idempotencyKey }:
     tag === undefined ? "" : ` with tag ${tag}`,
     priority === undefined ? "" : ` with priority ${priority}`,
     idempotencyKey === undefined ? "" : ` with idempotencyKey ${idempotencyKey}`,
+    limitKey === undefined ? "" : ` with limitKey ${limitKey}`,
   ];
   return parts.join("");
 }
 
 /** Checks the filter as `list` does: a misspelt one would find nothing, and the test would blame the code under test. */
 function matcherOf(filter: EnqueuedFilter | undefined): (job: Job) => boolean {
-  const { type, queue, payload, tag, priority, idempotencyKey: key } = readOptions(filter, "a filter of enqueued jobs", FILTER_FIELDS);
+  const given = readOptions(filter, "a filter of enqueued jobs", FILTER_FIELDS);
+  const { type, queue, payload, tag, priority, limitKey, idempotencyKey: key } = given;
   if (key !== undefined && typeof key !== "string") throw invalid("idempotencyKey", "a string", key);
-  const asked = readListQuery({ type: type === undefined ? undefined : readType(nameOf(type)), queue, tag, priority });
+  const asked = readListQuery({ type: type === undefined ? undefined : readType(nameOf(type)), queue, tag, priority, limitKey });
   return (job) =>
     (asked.type === undefined || job.type === asked.type) &&
     (asked.queue === undefined || job.queue === asked.queue) &&
     (asked.tag === undefined || job.tags.includes(asked.tag)) &&
     (asked.priority === undefined || (job.priority >= asked.priority.min && job.priority <= asked.priority.max)) &&
+    (asked.limitKey === undefined || job.limitKey === asked.limitKey) &&
     (key === undefined || job.idempotencyKey === key) &&
     contains(job.payload, payload);
 }

@@ -1,15 +1,29 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { answerOf } from "../client/enqueue-answer.ts";
 import { MillraceError } from "../core/errors.ts";
-import { type JobRecord, type NewJob, recordOf } from "../core/job.ts";
-import type { InsertAnswer, LeaseAnswer, Settlement, Store, TransactionVerbs } from "../store/store.ts";
+import { type JobRecord, type NewJob, recordOf, WAITING } from "../core/job.ts";
+import { effectiveOf } from "../core/limit-obstacles.ts";
+import { decodeLimits } from "../core/limits.ts";
+import type { InsertAnswer, Lease, LeaseAnswer, Note, Settlement, Store, TransactionVerbs } from "../store/store.ts";
 
 /** What an open transaction of a test has done so far. */
 class Held {
+  /** The transaction around this one. */
+  readonly outer: Held | undefined;
   jobs: NewJob[] = [];
   settlements: Settlement[] = [];
+  notes: Note[] = [];
   isRolledBack = false;
   isOver = false;
+
+  constructor(outer: Held | undefined) {
+    this.outer = outer;
+  }
+
+  /** What a statement in it would see of what is not committed. */
+  get seen(): readonly NewJob[] {
+    return [...(this.outer?.seen ?? []), ...this.jobs];
+  }
 }
 
 /** A transaction of the test client. Pass it as `tx`, or pass your own `tx`: inside `client.transaction` any will do. */
@@ -40,7 +54,7 @@ export class TestTransactions {
 
   async run<Answer>(work: (tx: TestTransaction) => Answer | Promise<Answer>): Promise<Answer> {
     const outer = this.#current.getStore();
-    const held = new Held();
+    const held = new Held(outer);
     const handle: TestTransaction = {
       rollback: () => {
         held.isRolledBack = true;
@@ -73,18 +87,27 @@ export class TestTransactions {
         held.settlements.push(...settlements.filter((_, index) => answers[index] === "ok"));
         return answers;
       },
+      note: async (notes) => {
+        const answers = await this.#answer(notes);
+        held.notes.push(...notes.filter((_, index) => answers[index] === "ok"));
+        return answers;
+      },
     };
   }
 
   async #admit(held: Held, job: NewJob): Promise<InsertAnswer> {
     const now = this.#now();
     const key = keyOf(job);
-    const here = key === null ? undefined : held.jobs.find((other) => keyOf(other) === key);
+    const here = key === null ? undefined : held.seen.find((other) => keyOf(other) === key);
     const holder = here ?? (key === null ? undefined : this.#keyed.get(key));
     const stored = here === undefined ? await this.#holderOfKey(holder, now) : storedAs(here, now);
     if (holder !== undefined && stored !== null) {
       return holder.fingerprint === job.fingerprint ? { kind: "known", job: stored } : { kind: "conflict", id: stored.id };
     }
+    const capacity = await this.#reached(held, job.queue);
+    if (capacity !== null) return { kind: "full", capacity };
+    const waiting = await this.#reachedOfKey(held, job);
+    if (waiting !== null) return { kind: "full", capacity: waiting, limitKey: job.limitKey! };
     held.jobs.push(job);
     const { status, createdAt, runAt } = storedAs(job, now);
     return { kind: "created", status, createdAt, runAt };
@@ -97,21 +120,42 @@ export class TestTransactions {
     return stored.completedAt !== null && stored.completedAt + stored.keyTtlMs <= now ? null : stored;
   }
 
-  async #answer(settlements: readonly Settlement[]): Promise<LeaseAnswer[]> {
-    const found = await this.#store.find(settlements.map(({ id }) => id));
-    return settlements.map(({ fence }, index) => {
+  /** The capacity of a queue that is full; null for any other. */
+  async #reached(held: Held, queue: string): Promise<number | null> {
+    const { settings, counts = [] } = (await this.#store.queues()).find(({ name }) => name === queue) ?? {};
+    const capacity = settings?.capacity ?? null;
+    if (capacity === null) return null;
+    const waiting = counts.reduce((sum, { status, count }) => sum + (WAITING.includes(status) ? count : 0), 0);
+    return waiting + held.seen.filter((job) => job.queue === queue).length < capacity ? null : capacity;
+  }
+
+  /** How many jobs of its limit key may wait, if as many do; null if it may wait, too. */
+  async #reachedOfKey(held: Held, { queue, limitKey }: NewJob): Promise<number | null> {
+    if (limitKey === null) return null;
+    const used = (await this.#store.limitUse(queue, [limitKey]))?.keys[0];
+    const { settings } = (await this.#store.queues()).find(({ name }) => name === queue) ?? {};
+    if (used === undefined || settings === undefined) return null;
+    const { waiting } = effectiveOf(decodeLimits(settings.limits), used);
+    const inHand = held.seen.filter((job) => job.queue === queue && job.limitKey === limitKey).length;
+    return waiting === null || used.waiting + inHand < waiting ? null : waiting;
+  }
+
+  async #answer(leases: readonly Lease[]): Promise<LeaseAnswer[]> {
+    const found = await this.#store.find(leases.map(({ id }) => id));
+    return leases.map(({ fence }, index) => {
       const job = found[index];
       if (job?.status === "running" && job.fence === fence) return "ok";
       return job?.status === "cancelled" ? "cancelled" : "stale";
     });
   }
 
-  async #commit({ jobs, settlements }: Held): Promise<void> {
+  async #commit({ jobs, settlements, notes }: Held): Promise<void> {
     const answers = jobs.length === 0 ? [] : await this.#store.insert(jobs);
     for (const [index, answer] of answers.entries()) {
       const result = answerOf(jobs[index]!, answer);
       if (result instanceof MillraceError) throw result;
     }
+    if (notes.length > 0) await this.#store.note(notes);
     if (settlements.length > 0) await this.#store.exchange(settlements, []);
   }
 
@@ -132,6 +176,7 @@ export class TestTransactions {
 function join(outer: Held, inner: Held): void {
   outer.jobs.push(...inner.jobs);
   outer.settlements.push(...inner.settlements);
+  outer.notes.push(...inner.notes);
 }
 
 function storedAs(job: NewJob, now: number): JobRecord {

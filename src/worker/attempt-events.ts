@@ -96,7 +96,7 @@ export class AttemptEvents {
       case "scheduled":
         return this.#emit("snoozed", job);
       default:
-        return this.#emit("released", job);
+        return this.#emit(outcome.kind === "hold" ? "snoozed" : "released", job);
     }
   }
 
@@ -116,6 +116,7 @@ const ENDINGS: Readonly<Record<Outcome["kind"], readonly (keyof JobEvents)[]>> =
   failed: ["failed", "dead", "cancelled", "lost"],
   discard: ["dead", "cancelled", "lost"],
   snooze: ["snoozed", "failed", "dead", "cancelled", "lost"],
+  hold: ["snoozed", "failed", "dead", "cancelled", "lost"],
   release: ["released", "cancelled", "lost"],
   lost: [],
 };

@@ -13,12 +13,12 @@
  * A handler that blocks the event loop beyond its timeout and then returns is completed, not timed out: the work is done, and nothing could have
  * aborted it. If another worker has the job meanwhile, the fence refuses the report.
  */
-import type { LeasedJob, Report } from "../client/client.ts";
+import type { Completed, LeasedJob, Report } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Job } from "../core/job.ts";
 import type { Outcome } from "../core/lifecycle.ts";
-import { readHold } from "../core/work-limits.ts";
+import { MAX_SPEND, readHold, SPEND_RULE } from "../core/work-limits.ts";
 import type { Attempts } from "./attempts.ts";
 import { callThrough } from "./call-through.ts";
 import { AttemptContext } from "./context.ts";
@@ -50,6 +50,8 @@ export class Attempt implements HasDeadline {
   #controller: AbortController | null = null;
   /** Set once the handler has called `ctx.complete` or `ctx.holdLease`; few do. */
   #handlerLease: HandlerLease | null = null;
+  /** What the handler spent beyond the cost of the job. */
+  #spent = 0;
 
   /** When it was claimed, by the monotonic clock. */
   readonly takenAt: number;
@@ -72,7 +74,8 @@ export class Attempt implements HasDeadline {
 
   reportOf(outcome: Outcome): Report {
     const { job, fence, facts } = this.lease;
-    return { id: job.id, fence, facts, outcome: withVersion(outcome, this.#attempts.options.settings.version), heldMs: this.#heldMs };
+    const ended = withVersion(outcome, this.#attempts.options.settings.version);
+    return { id: job.id, fence, facts, outcome: ended, heldMs: this.#heldMs, spend: this.#spent === 0 ? undefined : this.#spent };
   }
 
   get #heldMs(): number | undefined {
@@ -142,7 +145,7 @@ export class Attempt implements HasDeadline {
   /** Its handler was not called and will not be: the job is given back, at no cost. */
   giveBack(): Report {
     this.#state = "over";
-    return this.reportOf({ kind: "release" });
+    return { ...this.reportOf({ kind: "release" }), unstarted: true };
   }
 
   onDeadline(): void {
@@ -279,6 +282,12 @@ export class Attempt implements HasDeadline {
     this.#attempts.notes.touch(notes);
   }
 
+  spend(units: unknown): void {
+    const total = typeof units === "number" && units >= 0 ? this.#spent + units : Number.NaN;
+    if (!(total <= MAX_SPEND)) throw invalid("units", `${SPEND_RULE}, in all calls of an attempt together`, units);
+    if (!this.isOver) this.#spent = total;
+  }
+
   #notesOf(): JobNotes {
     if (this.notes === null) {
       this.notes = new JobNotes(this.lease);
@@ -287,21 +296,22 @@ export class Attempt implements HasDeadline {
     return this.notes;
   }
 
-  async complete(result: unknown, tx: unknown): Promise<void> {
+  async complete(result: unknown, tx: unknown): Promise<Completed> {
     if (tx === undefined || tx === null) throw invalid("tx", "your open transaction: ctx.complete(result, { tx })", tx);
     const { output } = this.#handled;
     const fitting = output === undefined ? result : await readResult(result, output);
     if (this.isOver || (this.#aborted !== null && this.#aborted !== "shutdown")) throw this.refusal("completed");
     const encoded = encodeResult(fitting);
     const report = this.reportOf({ kind: "completed", result: encoded, runMs: this.#runMs() });
-    this.#handlerLease ??= new HandlerLease(this, this.#attempts.options);
+    this.#handlerLease ??= new HandlerLease(this, this.#attempts);
     await this.#handlerLease.complete(report, encoded, tx);
+    return undefined as void as Completed;
   }
 
   async holdLease(time: unknown): Promise<void> {
     const holdMs = readHold(time, this.#attempts.options.settings.leaseMs);
     if (!this.holdsLease) throw this.refusal("held");
-    this.#handlerLease ??= new HandlerLease(this, this.#attempts.options);
+    this.#handlerLease ??= new HandlerLease(this, this.#attempts);
     await this.#handlerLease.hold(holdMs);
   }
 

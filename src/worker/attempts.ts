@@ -121,8 +121,8 @@ export class Attempts {
     });
   }
 
-  /** After all attempts that end in this microtask, so that a handler of many jobs gets them together. */
-  #startSoon(): void {
+  /** Call this when slots became free. After all attempts that end in this microtask, so that a handler of many jobs gets them together. */
+  startSoon(): void {
     if (this.#isStartSet || this.stock.size === 0) return;
     this.#isStartSet = true;
     queueMicrotask(() => {
@@ -175,7 +175,7 @@ export class Attempts {
     this.running.delete(attempt);
     this.#exchanger.noteUse(now);
     this.stock.ended(attempt, now);
-    this.#startSoon();
+    this.startSoon();
   }
 
   #finish(attempt: Attempt, outcome: Outcome | null): void {

@@ -28,6 +28,10 @@ export class AttemptContext implements Context {
     return (percent, note) => this.#attempt.progress(percent, note);
   }
 
+  get spend(): Context["spend"] {
+    return (units) => this.#attempt.spend(units);
+  }
+
   get complete(): Context["complete"] {
     // A caller without types may omit the options.
     return (result, options: Parameters<Context["complete"]>[1] | undefined) => this.#attempt.complete(result, options?.tx);

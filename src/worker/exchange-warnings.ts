@@ -1,7 +1,7 @@
 import type { Report } from "../client/client.ts";
 import { counted } from "../core/counted.ts";
 import { formatDuration } from "../core/duration.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf, MillraceError } from "../core/errors.ts";
 import type { OnTrouble, Trouble } from "../core/trouble.ts";
 
 const OPEN_TRANSACTION = "called ctx.complete still open?";
@@ -22,7 +22,9 @@ export class ExchangeWarnings {
   }
 
   unreachable(error: unknown): void {
-    this.#warn("store", `a worker cannot reach the store and keeps trying: ${messageOf(error)}`, error);
+    const isRefused = error instanceof MillraceError && (error.code === "unauthorized" || error.code === "forbidden");
+    const what = isRefused ? "the server refuses this worker" : "a worker cannot reach the store and keeps trying";
+    this.#warn("store", `${what}: ${messageOf(error)}`, error);
   }
 
   notStarted(jobs: number, error: unknown): void {

@@ -1,6 +1,7 @@
-import type { ClaimRequest, LeasedJob, LeaseAnswer, Report } from "../client/client.ts";
+import type { ClaimRequest, Exchanged, LeasedJob, LeaseAnswer, Report } from "../client/client.ts";
 import { MillraceError } from "../core/errors.ts";
 import type { Timer } from "../lib/clock.ts";
+import { EarliestTimer } from "../lib/earliest-timer.ts";
 import { Attempts, type AttemptsOptions } from "./attempts.ts";
 import { DelayedReports, MAX_EXCHANGE, retryPauseMs } from "./delayed-reports.ts";
 import { ExchangeWarnings } from "./exchange-warnings.ts";
@@ -54,6 +55,8 @@ export class Exchanger {
   #wasIdle = false;
   #failures = 0;
   #retry: Timer | null = null;
+  /** Claims when a job may start that waits for a rate or a held limit key, if the store said so. */
+  readonly #again: EarliestTimer;
   /** Set while the worker stops: nothing is claimed. */
   #drain: { readonly onDrained: () => void; readonly onOnlyClaims: () => void } | null = null;
   #isClosed = false;
@@ -61,6 +64,7 @@ export class Exchanger {
   constructor(options: ExchangerOptions) {
     const { clock, random, settings } = options;
     this.#options = options;
+    this.#again = new EarliestTimer(clock, () => this.wake());
     this.attempts = new Attempts(options, this);
     this.#warnings = new ExchangeWarnings(options.onTrouble, settings.settleMs);
     this.#turns = new QueueTurns(settings.queues);
@@ -191,7 +195,7 @@ export class Exchanger {
     underWay.slots += slots;
     underWay.reports += reports.length;
     const sentAt = this.#options.clock.monotonic();
-    let answer: { results: readonly LeaseAnswer[]; jobs: readonly LeasedJob[] } | null = null;
+    let answer: Exchanged | null = null;
     try {
       answer = await this.#options.leases.exchange(reports, claim);
     } catch (error) {
@@ -206,6 +210,8 @@ export class Exchanger {
       this.attempts.stock.exchanged(this.#options.clock.monotonic() - sentAt);
       this.#options.events.answered(reports, answer.results);
       this.#answered(this.#putBackHeldUp(reports, answer.results), claim, answer.jobs);
+      // A hint, or a slot that becomes free, may bring a claim sooner.
+      if (typeof answer.againInMs === "number" && this.#drain === null) this.#again.set(answer.againInMs);
     }
     this.#goOn();
   }
@@ -245,6 +251,8 @@ export class Exchanger {
     const isFull = jobs.length >= limit;
     this.attempts.stock.claimed(isFull);
     this.#scale.claimed(isFull, this.attempts.running.size, this.#options.clock.monotonic());
+    // There may be more slots now, and nobody else starts what waits for one until a handler ends.
+    this.attempts.startSoon();
     if (isFull) this.#mayHaveWork = true;
   }
 
@@ -361,6 +369,7 @@ export class Exchanger {
   drain(onOnlyClaims: () => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#drain = { onDrained: resolve, onOnlyClaims };
+    this.#again.cancel();
     this.attempts.stock.giveBackAll();
     this.#checkDrained();
     return promise;
@@ -393,6 +402,7 @@ export class Exchanger {
     const waiting = [...this.#queue.splice(0), ...this.#delayed.stop()];
     this.#unanswered = [];
     this.#isClosed = true;
+    this.#again.cancel();
     this.#retry?.cancel();
     this.#retry = null;
     this.#giveUp(waiting, null);
@@ -402,7 +412,7 @@ export class Exchanger {
 }
 
 function releaseOf({ job, fence, facts }: LeasedJob): Report {
-  return { id: job.id, fence, facts, outcome: { kind: "release" } };
+  return { id: job.id, fence, facts, outcome: { kind: "release" }, unstarted: true };
 }
 
 function isClosed(error: unknown): boolean {

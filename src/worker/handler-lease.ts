@@ -1,8 +1,9 @@
-import type { LeaseAnswer, Report } from "../client/client.ts";
+import type { LeaseAnswer, Leases, Report } from "../client/client.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { Attempt } from "./attempt.ts";
-import type { AttemptsOptions } from "./attempts.ts";
+import type { Attempts, AttemptsOptions } from "./attempts.ts";
 import { heldUp } from "./delayed-reports.ts";
+import type { NoteWriter } from "./notes.ts";
 import { beatMsOf } from "./renewal/beat-times.ts";
 
 /**
@@ -25,6 +26,7 @@ export class HandlerLease {
   result: string | null | undefined = undefined;
   readonly #attempt: Attempt;
   readonly #options: AttemptsOptions;
+  readonly #writer: NoteWriter;
   /** Whether the completion was committed is not known yet. */
   #isCompleting = false;
   #ask: Timer | null = null;
@@ -33,22 +35,36 @@ export class HandlerLease {
   /** Set while the handler does not want renewals. */
   #pause: Timer | null = null;
 
-  constructor(attempt: Attempt, options: AttemptsOptions) {
+  constructor(attempt: Attempt, { options, notes }: Attempts) {
     this.#attempt = attempt;
     this.#options = options;
+    this.#writer = notes;
   }
 
   /** May be called again by a handler that repeats its transaction after a conflict. */
   async complete(report: Report, result: string | null, tx: unknown): Promise<void> {
-    const { leases, renewer } = this.#options;
+    const { renewer } = this.#options;
     this.#setMayWait(true);
     renewer.drop([this.#attempt.held]);
     this.#stopAsking();
     try {
-      this.#check(await leases.settleWithin(tx, report), "completed");
+      this.#check(await this.#settleWithNotes(report, tx), "completed");
       this.result = result;
     } finally {
       if (this.#attempt.holdsLease) this.#goOnAfterComplete();
+    }
+  }
+
+  /** After the commit nothing can be written to the job, so what the handler logged goes into its transaction, too. */
+  async #settleWithNotes(report: Report, tx: unknown): ReturnType<Leases["settleWithin"]> {
+    const { leases } = this.#options;
+    const { notes } = this.#attempt;
+    if (notes === null) return leases.settleWithin(tx, report);
+    await this.#writer.untilWritten(notes);
+    try {
+      return await notes.within((written) => leases.settleWithin(tx, report, written));
+    } finally {
+      if (!notes.isEmpty) this.#writer.touch(notes);
     }
   }
 

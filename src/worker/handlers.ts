@@ -15,12 +15,16 @@ export interface Handled {
   readonly output: StandardSchemaV1 | undefined;
   readonly jsonSchema: SchemaText | null;
   readonly backoff: Backoff | undefined;
+  /** The queue that its definition names. */
+  readonly queue?: string | undefined;
 }
 
 export interface HandlerTable {
   readonly types: readonly string[] | "*";
   /** The JSON Schemas of its payloads, by type, as far as they are known: the first MAX_PUBLISHED_SCHEMAS. */
   readonly schemas: ReadonlyMap<string, SchemaText>;
+  /** The queues of those definitions that name one, by type. */
+  readonly queues: ReadonlyMap<string, string>;
   find(type: string): Handled | undefined;
 }
 
@@ -37,7 +41,8 @@ export function readHandlers(handlers: Handlers): HandlerTable {
   const rest = byType.get(ANY_TYPE);
   const types = rest === undefined ? [...byType.keys()] : "*";
   const known = [...byType].flatMap(([type, { jsonSchema }]) => (jsonSchema === null ? [] : [[type, jsonSchema] as const]));
-  return { types, schemas: new Map(known.slice(0, MAX_PUBLISHED_SCHEMAS)), find: (type) => byType.get(type) ?? rest };
+  const queues = new Map([...byType].flatMap(([type, { queue }]) => (queue === undefined ? [] : [[type, queue] as const])));
+  return { types, schemas: new Map(known.slice(0, MAX_PUBLISHED_SCHEMAS)), queues, find: (type) => byType.get(type) ?? rest };
 }
 
 function readObject(handlers: unknown): [string, Handled][] {
@@ -57,7 +62,12 @@ function readHandledJob(item: unknown, index: number): [string, Handled] {
   }
   if (definition.type !== ANY_TYPE && !isName(definition.type)) throw invalid(`handlers[${index}].type`, NAME_RULE, definition.type);
   const { type, input: schema, output, backoff } = definition;
-  return [type, { handler: readHandler(type, handler), schema, output, jsonSchema: schemaOf(schema, definition.jsonSchema), backoff }];
+  // Definitions that were not made by defineJob may have no options.
+  const queue = (definition as Partial<typeof definition>).options?.queue;
+  return [
+    type,
+    { handler: readHandler(type, handler), schema, output, jsonSchema: schemaOf(schema, definition.jsonSchema), backoff, queue },
+  ];
 }
 
 function readHandler(type: string, handler: unknown): Handler {

@@ -9,6 +9,8 @@ import { cutText } from "./cut-text.ts";
 
 /** How long notes are gathered before they are written. */
 const GATHER_MS = 250;
+/** How long the completion of a job waits for notes that are being written. */
+const PATIENCE_MS = 100;
 const LONGEST_RETRY_MS = 5000;
 /** The most lines in one note, so that a call stays near 1 MiB. */
 const LINES_A_NOTE = 256;
@@ -23,6 +25,8 @@ export class JobNotes {
   #accepted = 0;
   #dropped = 0;
   #progress: Progress | null = null;
+  /** Taken to be written, and not answered yet. */
+  readonly #underWay = new Set<LeaseNote>();
   #closed = false;
 
   constructor(lease: LeasedJob) {
@@ -53,6 +57,10 @@ export class JobNotes {
   /** The attempt has ended: adds only the number of dropped lines. */
   close(): void {
     this.#closed = true;
+    this.#tellDropped();
+  }
+
+  #tellDropped(): void {
     if (this.#dropped > 0)
       this.#lines.push(`… ${counted(this.#dropped, "more line was", "more lines were")} dropped: a job keeps at most ${MAX_LOG_LINES}`);
     this.#dropped = 0;
@@ -79,11 +87,39 @@ export class JobNotes {
       lines: this.#lines.splice(0, LINES_A_NOTE),
     };
     this.#progress = null;
+    this.#underWay.add(note);
     return note;
+  }
+
+  /** A note that was taken is written, or never will be. */
+  done(note: LeaseNote): void {
+    this.#underWay.delete(note);
+  }
+
+  get isUnderWay(): boolean {
+    return this.#underWay.size > 0;
+  }
+
+  /**
+   * Runs `write` with all that is not written yet, for a transaction of the handler. Nobody tells us whether it is committed. So the notes are put
+   * back: after a commit they are refused later, because the lease has ended; after a rollback they are written then. Notes under way are added
+   * too: the transaction may be what they wait for, and after its commit they are refused. They are put back by their own write.
+   */
+  async within<Answer>(write: (notes: readonly LeaseNote[]) => Promise<Answer>): Promise<Answer> {
+    this.#tellDropped();
+    const before = [...this.#underWay];
+    const taken: LeaseNote[] = [];
+    for (let note = this.take(); note !== null; note = this.take()) taken.push(note);
+    try {
+      return await write([...before, ...taken]);
+    } finally {
+      for (const note of taken.toReversed()) this.giveBack(note);
+    }
   }
 
   /** Puts back what could not be written. */
   giveBack(note: LeaseNote): void {
+    this.#underWay.delete(note);
     this.#lines.unshift(...note.lines);
     this.#progress ??= note.progress;
   }
@@ -141,6 +177,18 @@ export class NoteWriter {
     await written;
     if (this.#alone.get(notes) === written) this.#alone.delete(notes);
     if (!notes.isEmpty && !notes.isClosed) this.touch(notes);
+  }
+
+  /**
+   * Resolves when no write of these notes is under way, or soon: on SQLite such a write may wait for the very transaction in which the handler
+   * wants to complete its job.
+   */
+  async untilWritten(notes: JobNotes): Promise<void> {
+    if (!notes.isUnderWay) return;
+    const { promise: outOfTime, resolve } = Promise.withResolvers<void>();
+    const timer = this.#options.clock.setTimer(resolve, PATIENCE_MS);
+    await Promise.race([Promise.all([this.#underWay, this.#alone.get(notes)]), outOfTime]);
+    timer.cancel();
   }
 
   /** Stops the writes by timer. */
@@ -201,7 +249,7 @@ export class NoteWriter {
       call.forEach(([notes, note], index) => {
         const result = results[index];
         if (result === "stale" || result === "cancelled") this.#options.onGone(notes.lease, result);
-        if (result !== "locked") return;
+        if (result !== "locked") return notes.done(note);
         notes.giveBack(note);
         isDone = false;
       });

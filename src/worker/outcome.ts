@@ -37,6 +37,9 @@ export function outcomeOfThrow(thrown: unknown, runMs: number, rules: FailureRul
   switch (control?.kind) {
     case "snooze":
       return { kind: "snooze", delayMs: control.delayMs };
+    case "hold":
+      // Without a key there is nothing else to hold.
+      return { kind: rules.job.limitKey === null ? "snooze" : "hold", delayMs: control.delayMs };
     case "discard":
       return { kind: "discard", error: describeThrown(thrown), runMs };
     case "retry-after":

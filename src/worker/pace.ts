@@ -23,10 +23,10 @@ export class Pace {
   ran(type: string, ms: number, slowMs: number, now: number): void {
     const average = averageOf(this.#byType.get(type) ?? ms, ms);
     this.#byType.set(type, average);
+    if (this.#byType.size > MAX_TYPES_REMEMBERED) this.#forgetOldest();
     if (average <= slowMs) {
       this.#runMs = averageOf(this.#runMs ?? ms, ms);
       if (this.#slow.size > 0) this.#slow.delete(type);
-      if (this.#byType.size > MAX_TYPES_REMEMBERED) this.#forgetOldest();
     } else {
       this.#slow.set(type, now);
     }

@@ -4,7 +4,7 @@ import { Pace } from "./pace.ts";
 
 /** The most jobs that a worker holds, in slots and in stock. With as many slots or more it claims only for free ones. */
 export const MOST_HELD = 500;
-/** What has not started after this many times `ahead` is given back. */
+/** What has not started within this many times `ahead` is given back. */
 const TOO_OLD = 5;
 /** Over HTTP, `ahead` is at least this many round trips, and at most this long. */
 const ROUND_TRIPS = 2;
@@ -93,7 +93,9 @@ export class Stock {
 
   /** Call this when others have been added, and all that could start have started. */
   keepRest(): void {
-    if (this.#waiting.size === 0 || this.#aheadMs === 0) return;
+    if (this.#waiting.size === 0) return;
+    // It claimed for free slots, and some were removed meanwhile.
+    if (this.#aheadMs === 0) return this.#giveBack(this.#beyondSlots());
     this.#giveBackUnlosable();
     this.#watch();
   }
@@ -150,7 +152,9 @@ export class Stock {
   #giveBackLate(): void {
     const now = this.#options.clock.monotonic();
     const beyond = this.#beyondSlots();
-    const late = this.#usable(now) <= 0 ? beyond : beyond.filter(({ takenAt }) => now - takenAt > TOO_OLD * this.#aheadMs);
+    // Not at the next look, when it is too late: a pause promises that nothing starts after that time.
+    const nextLook = now + this.#aheadMs;
+    const late = this.#usable(now) <= 0 ? beyond : beyond.filter(({ takenAt }) => nextLook - takenAt > TOO_OLD * this.#aheadMs);
     if (late.length === 0) return;
     this.#most = Math.floor(this.#waiting.size / 2);
     this.#giveBack(late);

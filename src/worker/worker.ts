@@ -32,6 +32,7 @@ import { schemaPublisher } from "./publish-schemas.ts";
 import { readWorkOptions, type WorkSettings } from "./options.ts";
 import { Shutdown } from "./shutdown.ts";
 import { guarded, warn } from "./trouble.ts";
+import { unservedQueues } from "./unserved-queues.ts";
 import { WorkerCard } from "./worker-card.ts";
 
 const POLL_MS = 1000;
@@ -116,6 +117,8 @@ class JobWorker {
       tellClient(trouble);
       this.events.tell("trouble", trouble);
     };
+    // Not at once: listeners of the worker shall hear it, too.
+    queueMicrotask(() => unservedQueues(handlers.queues, [...settings.queues.keys()]).forEach((trouble) => onTrouble(trouble)));
     this.#env = env;
     this.#leases = client.leases;
     this.#settings = settings;

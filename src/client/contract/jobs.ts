@@ -58,11 +58,20 @@ export type EnqueuedJob<Payload = unknown, Result = unknown> = Job<Payload, Resu
 
 /** The result for one job of many: the job, or its error. */
 export type EnqueueResult<Payload = unknown, Result = unknown> =
-  { readonly ok: true; readonly job: EnqueuedJob<Payload, Result> } | { readonly ok: false; readonly error: MillraceError };
+  | { readonly ok: true; readonly job: EnqueuedJob<Payload, Result> }
+  | { readonly ok: false; readonly error: MillraceError };
 
 /** Status filters also accept the names of other queues, in any case. `failed` matches failed and dead. */
 export type StatusFilter =
-  Status | "queued" | "processing" | "active" | "done" | "dead_letter" | "dead_lettered" | "failed_only" | (string & {});
+  | Status
+  | "queued"
+  | "processing"
+  | "active"
+  | "done"
+  | "dead_letter"
+  | "dead_lettered"
+  | "failed_only"
+  | (string & {});
 
 /** Selects jobs. Absent fields do not matter. */
 export interface JobFilter {
@@ -74,6 +83,8 @@ export interface JobFilter {
   /** A level (critical: 20 and more, high: 10..19, default: 0..9, low: below 0) or an exact priority. */
   readonly priority?: PriorityLevel | number | undefined;
   readonly tag?: string | undefined;
+  /** Jobs with this limit key, in any queue. */
+  readonly limitKey?: string | undefined;
   /**
    * Jobs whose payload has these fields: `{ customer: "globex" }`, `{ "customer.id": 42 }`; at most 4. With `queue`, a field that the queue
    * declares as a facet is found by an index, among the jobs that were enqueued since it was declared. Any other field is searched like `q`.

@@ -4,6 +4,7 @@ import type { AttemptOption, ShownDefaults } from "../../core/attempt-options.ts
 import type { Duration } from "../../core/duration.ts";
 import type { ErrorGroup } from "../../core/error-tally.ts";
 import type { PriorityLevel, Status } from "../../core/job.ts";
+import type { LimitOptions } from "../../core/limits.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import type { ChangeOptions } from "../../core/manual-change.ts";
 import type { Mute, MuteOptions } from "../../core/mute.ts";
@@ -28,6 +29,12 @@ export interface QueueOptions {
    * null removes all.
    */
   readonly defaults?: QueueJobDefaults | null | undefined;
+  /**
+   * How many jobs may run at once and start in a time, over all workers, in the whole queue and for each limit key:
+   * `{ running: 50, rate: "100/s", perKey: { running: 2 } }`. They take effect with the next claim of any process. An object replaces the one
+   * before; null removes all.
+   */
+  readonly limits?: LimitOptions | null | undefined;
   /** How long completed and cancelled jobs are kept. */
   readonly retention?:
     | {
@@ -76,6 +83,8 @@ export interface QueueInfo {
   readonly facets: readonly QueueFacet[];
   /** Defaults for the options of its jobs, times in milliseconds; null if it sets none. */
   readonly defaults: ShownDefaults;
+  /** How many jobs may run at once and start in a time; null if it has no limits. `limits.use` says how much of them is used. */
+  readonly limits: LimitOptions | null;
   readonly retention: { readonly age: number; readonly count: number; readonly keepAtLeast: number };
 }
 

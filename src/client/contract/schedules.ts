@@ -54,6 +54,9 @@ export interface Schedule {
   readonly unset: readonly AttemptOption[];
   readonly tags: readonly string[];
   readonly meta: Readonly<Record<string, unknown>> | null;
+  /** The limit key of its jobs, and what each of their starts costs. */
+  readonly limitKey: string | null;
+  readonly cost: number;
   readonly webhookUrl: string | null;
   readonly catchUp: "one" | "skip";
   readonly overlap: "allow" | "skip";

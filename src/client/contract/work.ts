@@ -26,9 +26,9 @@ export interface JobDefinition<Input, Payload = Input, Result = unknown, Type ex
   /** The delay before the n-th retry after an error of the handler, for jobs that have no other backoff. */
   readonly backoff: Backoff | undefined;
   /** Adds the handler. */
-  handle<Value extends Returned>(handler: Handler<Payload, Value>): HandledJob<Value>;
+  handle<Value extends Returned>(handler: Handler<Payload, Value, Returned>): HandledJob<Value>;
   /** Adds a handler that gets many jobs at once. Each has its own attempt, lease, timeout and outcome, and uses a slot of the worker. */
-  handleMany<Value extends Returned>(handler: BatchHandler<Payload, Value>, options?: BatchOptions): HandledJob<Value>;
+  handleMany<Value extends Returned>(handler: BatchHandler<Payload, Value, Returned>, options?: BatchOptions): HandledJob<Value>;
   /** An item for enqueueMany. */
   job(...payloadAndOptions: PayloadAndOptions<Input, JobOptions>): DefinedJob<Input, Result>;
 }
@@ -36,21 +36,32 @@ export interface JobDefinition<Input, Payload = Input, Result = unknown, Type ex
 /** The delay before the n-th retry of a job, after this error. */
 export type Backoff = (retry: number, error: unknown, job: Job) => Duration;
 
-/** Runs a job. What it returns is the result; if it throws, the attempt fails. */
-export type Handler<Input = unknown, Result = unknown> = (payload: Input, ctx: Context<Input>) => Result | Promise<Result>;
+/**
+ * Runs a job. What it returns is the result; if it throws, the attempt fails. `Output` is what `ctx.complete` takes: what the definition says of its
+ * result.
+ */
+export type Handler<Input = unknown, Result = unknown, Output = unknown> = (
+  payload: Input,
+  ctx: Context<Input, Output>,
+) => Result | Completed | Promise<Result | Completed>;
+
+declare const COMPLETED: unique symbol;
+
+/** What `ctx.complete` resolves to. A handler may return it instead of a result, which the job then has already. At run time it is undefined. */
+export type Completed = void & { readonly [COMPLETED]: true };
 
 /**
  * Runs many jobs of a type at once. It returns a list with an outcome for each job, in their order, or nothing if all are done. An outcome is the
- * result, or an error as a single handler throws it: `new Error(…)`, `RetryAfter`, `Snooze` or `Discard`. If it throws, all jobs that have no
+ * result, or an error as a single handler throws it: `new Error(…)`, `RetryAfter`, `Snooze`, `HoldKey` or `Discard`. If it throws, all jobs that have no
  * outcome yet have failed.
  */
-export type BatchHandler<Payload = unknown, Result = unknown> = (
+export type BatchHandler<Payload = unknown, Result = unknown, Output = unknown> = (
   jobs: readonly Job<Payload>[],
-  ctx: BatchContext,
+  ctx: BatchContext<Output>,
 ) => BatchOutcomes<Result> | Promise<BatchOutcomes<Result>>;
 
 /** What a batch handler returns. */
-export type BatchOutcomes<Result = unknown> = readonly (Result | Error)[] | void;
+export type BatchOutcomes<Result = unknown> = readonly (Result | Completed | Error)[] | void;
 
 /** Which jobs come together. */
 export interface BatchOptions {
@@ -61,11 +72,11 @@ export interface BatchOptions {
 }
 
 /** What a batch handler gets besides the jobs. */
-export interface BatchContext {
+export interface BatchContext<Output = unknown> {
   /** Aborts when every job of the batch was aborted. */
   readonly signal: AbortSignal;
-  /** The context of one job: its own signal, log, progress, `complete` and `holdLease`. */
-  readonly of: (job: Job) => Context;
+  /** The context of one job: its own signal, log, progress, `spend`, `complete` and `holdLease`. */
+  readonly of: (job: Job) => Context<unknown, Output>;
   /** Ends one job before the others: a result, or an error. What the handler returns or throws later does not change it. */
   readonly settle: (job: Job, outcome?: unknown) => void;
 }
@@ -80,7 +91,7 @@ export interface HandledJob<Result = unknown> {
 export type Handlers = Readonly<Record<string, Handler<any>>> | readonly HandledJob[]; // oxlint-disable-line no-explicit-any -- each handler knows its own payload
 
 /** What a handler gets besides the payload. */
-export interface Context<Payload = unknown> {
+export interface Context<Payload = unknown, Output = unknown> {
   readonly job: Job<Payload>;
   /** Aborts at the timeout, on cancel, if the lease is lost, and shortly before the end of a shutdown. */
   readonly signal: AbortSignal;
@@ -88,14 +99,28 @@ export interface Context<Payload = unknown> {
   readonly log: (text: string) => void;
   /** Reports progress, 0..100. If you call it often, only the latest is written. */
   readonly progress: (percent: number, note?: string) => void;
-  /** Completes the job within your open transaction; what the handler returns afterwards is not stored. Rejects if the result does not fit `output`. */
-  readonly complete: (result: unknown, options: { readonly tx: unknown }) => Promise<void>;
+  /**
+   * Takes more units of the rates of the job's queue and limit key than its `cost`: what the run really used, such as the tokens of a model. It may be
+   * called again, and the units add up. They are told with the outcome, whatever it is; a run that is lost or cancelled tells none. Later starts
+   * wait until they are paid back. From 0 to 1,000,000,000 in all.
+   */
+  readonly spend: (units: number) => void;
+  /**
+   * Completes the job within your open transaction, with the log lines and the progress so far; later ones are written only if you roll back. What
+   * the handler returns afterwards is not stored, and it may return what this resolves to. Rejects if the result does not fit `output`.
+   */
+  readonly complete: Complete<Output>["complete"];
   /**
    * Extends the lease once by this time (1 s to 1 h less the worker's lease) and does not renew it meanwhile. On PostgreSQL, call it before you
    * begin a REPEATABLE READ or SERIALIZABLE transaction that calls `complete`: a renewal in between would make the transaction fail with 40001.
    * Rejects if the lease could not be extended: with `stale_lease` if it is gone; otherwise it is renewed as before.
    */
   readonly holdLease: (time: Duration) => Promise<void>;
+}
+
+/** A method, so that a handler whose context is typed as plain `Context` fits a definition with an output: the result is checked at run time. */
+interface Complete<Output> {
+  complete(result: Output, options: { readonly tx: unknown }): Promise<Completed>;
 }
 
 /** Worker options. */
@@ -181,6 +206,7 @@ export interface LeaseFacts {
   readonly backoff: string;
   readonly snoozes: number;
   readonly webhookUrl: string | null;
+  readonly limitKey: string | null;
   readonly deadLetters: boolean;
   /** The attempt that the claim began, for whom, and when. */
   readonly attempt: number;
@@ -211,6 +237,10 @@ export interface Report extends LeaseRef {
   readonly facts?: LeaseFacts | undefined;
   /** How long after the claim the handler was called, if the job was claimed ahead and the handler was called. */
   readonly heldMs?: number | undefined;
+  /** The handler was never called: a rate gets back what the claim took. */
+  readonly unstarted?: true | undefined;
+  /** How many units of its rates the attempt used, beyond its cost. */
+  readonly spend?: number | undefined;
 }
 
 /** What a handler reports while it runs. */
@@ -221,12 +251,20 @@ export interface LeaseNote extends LeaseRef {
   readonly lines: readonly string[];
 }
 
+/** The answers to reports, in order, and the claimed jobs. */
+export interface Exchanged {
+  readonly results: LeaseAnswer[];
+  readonly jobs: LeasedJob[];
+  /** When the next job may start that waits for a rate or a held limit key: claim again then. Null or absent if none waits for time. */
+  readonly againInMs?: number | null | undefined;
+}
+
 /** The calls that workers use. */
 export interface Leases {
   /** Reports ended attempts and claims for free slots in one round trip. */
-  exchange(reports: readonly Report[], claim: ClaimRequest | null): Promise<{ results: LeaseAnswer[]; jobs: LeasedJob[] }>;
-  /** Reports within the caller's transaction. */
-  settleWithin(tx: unknown, report: Report): Promise<Exclude<LeaseAnswer, "locked">>;
+  exchange(reports: readonly Report[], claim: ClaimRequest | null): Promise<Exchanged>;
+  /** Reports within the caller's transaction, after it has written these notes of the same lease there. */
+  settleWithin(tx: unknown, report: Report, notes?: readonly LeaseNote[]): Promise<Exclude<LeaseAnswer, "locked">>;
   extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseAnswer[]>;
   note(notes: readonly LeaseNote[]): Promise<LeaseAnswer[]>;
   /** Publishes JSON Schemas of payloads. Which type has which, the worker's entry says. */

@@ -1,8 +1,11 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import { startedAfter } from "../../core/lifecycle.ts";
+import { decodeLimits } from "../../core/limits.ts";
+import { takeFromRate } from "../../core/rate.ts";
 import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
 import type { Context } from "./context.ts";
 import { insertJob } from "./insert.ts";
+import { takeJobs } from "./take.ts";
 import { leasedCopy, type StoredJob } from "./stored-job.ts";
 
 export function settleJob(memory: Context, settlement: Settlement): LeaseAnswer {
@@ -11,12 +14,25 @@ export function settleJob(memory: Context, settlement: Settlement): LeaseAnswer 
   return answer;
 }
 
-function applySettlement({ jobs, feed, now }: Context, settlement: Settlement): LeaseAnswer {
+/** What a settlement says of the rates and the limit key of its job. Before its lease ends: then the lines of the key are looked at again. */
+function useLimits({ now }: Context, { record, queue }: StoredJob, { unstarted, holdMs, spend = 0 }: Settlement): void {
+  const units = spend - (unstarted === true ? record.cost : 0);
+  const limits = decodeLimits(queue.settings.limits);
+  if (units !== 0 && limits.rate !== null) queue.rate = takeFromRate(limits.rate, queue.rate, units, now);
+  if (record.limitKey === null) return;
+  const key = queue.limitKeys.of(record.limitKey);
+  if (units !== 0) key.take(key.limits(limits), units, now);
+  if (holdMs !== undefined) key.heldUntil = Math.max(key.heldUntil, now + holdMs);
+}
+
+function applySettlement(memory: Context, settlement: Settlement): LeaseAnswer {
+  const { jobs, feed, now } = memory;
   const { id, fence, outcome, transition, ifExpired, heldMs = 0 } = settlement;
   const job = jobs.get(id);
   if (!holds(job, fence)) return isRepeat(job, settlement) && !ifExpired ? "ok" : refusal(job, fence);
   if (ifExpired && job.leaseUntil > now) return "stale";
 
+  useLimits(memory, job, settlement);
   job.record.startedAt = startedAfter(job.record.startedAt!, heldMs, now);
   jobs.apply(job, transition, now);
   job.settledFence = fence;
@@ -26,19 +42,24 @@ function applySettlement({ jobs, feed, now }: Context, settlement: Settlement): 
 }
 
 /** Takes jobs queue by queue until the claim is filled. If the claim's answer was lost, returns what it took before. */
-export function claimJobs(memory: Context, claim: Claim): LeasedRecord[] {
+export function claimJobs(memory: Context, claim: Claim): { jobs: LeasedRecord[]; againInMs: number | null } {
   const { jobs } = memory;
   const isLate = isOvertaken(memory, claim);
   const granted = claim.again && claim.turn > 0 ? grantAgain(memory, claim) : [];
-  if (granted.length > 0 || isLate) return granted;
+  if (granted.length > 0 || isLate) return { jobs: granted, againInMs: null };
+  let againInMs: number | null = null;
   for (const name of claim.queues) {
     const queue = jobs.queues.get(name);
     if (granted.length === claim.limit) break;
     if (queue === undefined || queue.paused) continue;
-    const taken = queue.lanes.take(claim.types, claim.limit - granted.length, queue.settings.headStartMs);
-    for (const job of taken) granted.push(grant(memory, job, claim));
+    const give = (job: StoredJob): void => void granted.push(grant(memory, job, claim));
+    againInMs = earliest(againInMs, takeJobs(queue, claim.types, claim.limit - granted.length, memory.now, give));
   }
-  return granted;
+  return { jobs: granted, againInMs };
+}
+
+function earliest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
 function grant({ jobs, now }: Context, job: StoredJob, claim: Claim): LeasedRecord {

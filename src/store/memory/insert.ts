@@ -1,4 +1,5 @@
 import { type JobRecord, type NewJob, recordOf } from "../../core/job.ts";
+import { decodeLimits } from "../../core/limits.ts";
 import { levelNumber } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
 import type { Context } from "./context.ts";
@@ -15,6 +16,8 @@ export function insertJob({ jobs, counters, now }: Context, job: NewJob): Insert
   const key = job.idempotencyKey === null ? null : jobs.keys.living(queue, job.idempotencyKey, now);
   if (key !== null) return answerHolder(key, job);
   if (job.blocked !== true && queue.isFull()) return { kind: "full", capacity: queue.settings.capacity! };
+  const fullKey = job.blocked === true ? null : waitingOfFullKey(queue, job.limitKey);
+  if (fullKey !== null) return { kind: "full", capacity: fullKey, limitKey: job.limitKey! };
   const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
   const status = job.blocked === true ? "blocked" : runAt > now ? "scheduled" : "pending";
   const stored = newStoredJob(recordOf(job, status, now, runAt), queue, jobs.bySequence, now);
@@ -22,6 +25,14 @@ export function insertJob({ jobs, counters, now }: Context, job: NewJob): Insert
   counters.count(stored.counters, "enqueued", now);
   jobs.add(stored);
   return created(stored);
+}
+
+/** How many jobs of a limit key may wait, if as many do; otherwise null. */
+function waitingOfFullKey(queue: StoredQueue, limitKey: string | null): number | null {
+  const limits = decodeLimits(queue.settings.limits);
+  const key = limitKey === null ? undefined : queue.limitKeys.get(limitKey);
+  const most = key === undefined ? null : key.limits(limits).waiting;
+  return most !== null && key!.waiting >= most ? most : null;
 }
 
 function newStoredJob(record: Mutable<JobRecord>, queue: StoredQueue, bySequence: JobsBySequence, now: number): StoredJob {

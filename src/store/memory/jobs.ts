@@ -1,5 +1,6 @@
 import { counterOf, countsTimes } from "../../core/counters.ts";
-import { isTerminal, KEPT_FOR_A_TIME, type Status } from "../../core/job.ts";
+import { isTerminal, KEPT_FOR_A_TIME, type Status, WAITING } from "../../core/job.ts";
+import { decodeLimits } from "../../core/limits.ts";
 import type { Move, Transition } from "../../core/lifecycle.ts";
 import { STATE } from "../numbers.ts";
 import type { MemoryFeed } from "./feed.ts";
@@ -53,6 +54,7 @@ export class Jobs {
     this.bySequence.add(job);
     if (job.record.facets !== null) job.queue.byFacet.add(job);
     job.queue.tally(job.record.status, job.level, 1);
+    this.#countInKey(job, 1);
     this.#enterLine(job);
   }
 
@@ -77,12 +79,29 @@ export class Jobs {
   /** Changes the status of a job that has left its line. The only place where a status changes, so that no count can be forgotten. */
   enter(job: StoredJob, to: Status): void {
     const { record, queue, page, level } = job;
+    this.#countInKey(job, -1);
     queue.tally(record.status, level, -1);
     page.counts[STATE[record.status]]!--;
     queue.tally(to, level, 1);
     page.counts[STATE[to]]!++;
+    const was = record.status;
     record.status = to;
+    this.#countInKey(job, 1);
     this.#enterLine(job);
+    if (was === "running") this.#leaseEnded(job);
+  }
+
+  /** Limit keys know how many of their jobs wait, and which run. */
+  #countInKey({ record, queue }: StoredJob, change: 1 | -1): void {
+    if (record.limitKey === null || !WAITING.includes(record.status)) return;
+    queue.limitKeys.of(record.limitKey).waiting += change;
+  }
+
+  /** What stood aside because of this lease may start. */
+  #leaseEnded({ record, queue }: StoredJob): void {
+    const key = record.limitKey === null ? undefined : queue.limitKeys.get(record.limitKey);
+    const hadAside = key !== undefined && queue.turns.reconsider(key);
+    if (hadAside || decodeLimits(queue.settings.limits).running !== null) this.#feed.sendWorkHint(queue.name);
   }
 
   extendLease(job: StoredJob, until: number): void {
@@ -94,11 +113,12 @@ export class Jobs {
   leaveLine(job: StoredJob): void {
     switch (job.record.status) {
       case "pending":
-        return job.queue.lanes.remove(job);
+        return job.queue.removePending(job);
       case "scheduled":
       case "retrying":
         return this.due.remove(job);
       case "running":
+        if (job.record.limitKey !== null) job.queue.limitKeys.of(job.record.limitKey).running.delete(job);
         return this.leases.remove(job);
       case "completed":
       case "cancelled":
@@ -125,6 +145,7 @@ export class Jobs {
     this.bySequence.remove(job);
     if (job.record.facets !== null) job.queue.byFacet.remove(job);
     job.queue.tally(job.record.status, job.level, -1);
+    this.#countInKey(job, -1);
   }
 
   #enterLine(job: StoredJob): void {
@@ -132,7 +153,7 @@ export class Jobs {
     switch (record.status) {
       case "pending":
         job.order = record.runAt;
-        queue.lanes.add(job);
+        queue.addPending(job);
         return this.#feed.sendWorkHint(queue.name);
       case "scheduled":
       case "retrying":
@@ -140,6 +161,7 @@ export class Jobs {
         this.due.add(job);
         return this.#feed.sendDueHint(record.runAt - record.updatedAt);
       case "running":
+        if (record.limitKey !== null) queue.limitKeys.of(record.limitKey).running.add(job);
         job.order = job.leaseUntil;
         return this.leases.add(job);
       case "completed":

@@ -69,6 +69,16 @@ export class Lanes<Job extends Pending> {
     return taken;
   }
 
+  /** The job of these types with the lowest rank. */
+  first(types: readonly string[] | "*", headStartMs: number): Job | undefined {
+    return this.#merge(types, headStartMs).first?.first;
+  }
+
+  /** The longest due job of a type and priority. */
+  firstOf(type: string, priority: number): Job | undefined {
+    return this.#byType.get(type)?.get(priority)?.first;
+  }
+
   /** Of each type, when its longest due job was due. */
   oldest(): { readonly type: string; readonly runAt: number }[] {
     return Array.from(this.#byType, ([type, lanes]) => {

@@ -49,13 +49,15 @@ function linesOf(
   const here = [...queues.values()].filter((queue) => isIn(query, queue));
   switch (order) {
     case "pending":
-      return here.flatMap(({ lanes, settings: { headStartMs } }) =>
-        lanes.of(query.type).map((lane) => {
-          const ahead = -rank(0, lane.priority, headStartMs);
+      return here.flatMap(({ lanes, turns, settings: { headStartMs } }) => {
+        const rings = turns.of(query.type === undefined ? "*" : [query.type]);
+        const lines = rings.flatMap(({ priority, lines }) => Array.from(lines.values(), (line) => ({ priority, line })));
+        return [...lanes.of(query.type).map((lane) => ({ priority: lane.priority, line: lane })), ...lines].map(({ priority, line }) => {
+          const ahead = -rank(0, priority, headStartMs);
           const start = after === null ? null : { order: after.at + ahead, seq: after.seq };
-          return lane.inOrder(start).map((job) => ({ at: job.order - ahead, seq: job.seq, job }));
-        }),
-      );
+          return line.inOrder(start).map((job) => ({ at: job.order - ahead, seq: job.seq, job }));
+        });
+      });
     case "due": {
       // Without a job of a wanted status, the others of the line are not read in vain.
       if (!here.some((queue) => queue.hasAny(statusesOf(query)!))) return [];

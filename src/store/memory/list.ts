@@ -53,12 +53,13 @@ export function countMatches({ jobs }: Context, filter: Filter): { count: number
   return { count, isCapped: false };
 }
 
-/** The jobs that are looked at, newest first: those in the wanted statuses, and if a facet of one queue is wanted, only those with it. */
+/** The jobs that are looked at, newest first: those in the wanted statuses, and if a facet is wanted, only those with it. */
 function newestFirst({ bySequence, queues }: Jobs, filter: Filter, below: number): Iterable<StoredJob> {
   const { queue, facets, to = Infinity } = filter;
   const statuses = statusesOf(filter);
-  if (queue === undefined || facets === undefined) return bySequence.newestFirst(below, to, statuses);
-  const found = queues.get(queue)?.byFacet.newestFirst(facets, below) ?? [];
+  if (facets === undefined) return bySequence.newestFirst(below, to, statuses);
+  const here = queue === undefined ? [...queues.values()] : [queues.get(queue)].filter((one) => one !== undefined);
+  const found = here.flatMap(({ byFacet }) => byFacet.newestFirst(facets, below)).sort((a, b) => b.seq - a.seq);
   return found.filter(({ record }) => record.createdAt < to && (statuses === undefined || statuses.includes(record.status)));
 }
 

@@ -5,6 +5,7 @@ import { Context } from "./context.ts";
 import { claimJobs, extendLease, settleJob, writeNote } from "./exchange.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { insertJob } from "./insert.ts";
+import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
@@ -51,10 +52,12 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
 const VERBS: Verbs<Context> = {
   insert: (memory, jobs) => jobs.map((job) => insertJob(memory, job)),
-  exchange: (memory, settlements, claims) => ({
-    settled: settlements.map((settlement) => settleJob(memory, settlement)),
-    claimed: claims.map((claim) => claimJobs(memory, claim)),
-  }),
+  exchange: (memory, settlements, claims) => {
+    const settled = settlements.map((settlement) => settleJob(memory, settlement));
+    const answers = claims.map((claim) => claimJobs(memory, claim));
+    const waits = answers.some(({ againInMs }) => againInMs !== null) ? { againInMs: answers.map(({ againInMs }) => againInMs) } : {};
+    return { settled, claimed: answers.map(({ jobs }) => jobs), ...waits };
+  },
   extend: (memory, leases) => leases.map((lease) => extendLease(memory, lease)),
   note: (memory, notes) => notes.map((note) => writeNote(memory, note)),
   change: (memory, ids, move, manual) => ids.map((id) => changeJob(memory, id, move, manual)),
@@ -76,6 +79,10 @@ const VERBS: Verbs<Context> = {
   rerank: () => false,
   queues: queueStates,
   configure: configureQueue,
+  setKeyLimits,
+  keyLimits: listKeyLimits,
+  limitUse,
+  busiestKeys,
   oldest: oldestPending,
   ahead: countAhead,
   counters: readCounters,

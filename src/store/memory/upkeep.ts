@@ -57,7 +57,12 @@ export function sweep(
   limit: number,
 ): { removed: number } {
   const periods = counters.sweep(now, now - keep.minutesMs, now - keep.hoursMs, limit);
-  return { removed: jobs.keys.sweep(now, limit) + periods + shared.sweep(now, limit) };
+  let keys = 0;
+  for (const { turns, lanes, limitKeys } of jobs.queues.values()) {
+    keys += turns.sweep(limit - keys, ({ type, priority }) => lanes.firstOf(type, priority) !== undefined);
+    keys += limitKeys.sweep(now, limit - keys);
+  }
+  return { removed: jobs.keys.sweep(now, limit) + periods + shared.sweep(now, limit) + keys };
 }
 
 export function untilNext(at: number | null | undefined, now: number): number | null {
