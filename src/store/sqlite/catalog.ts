@@ -2,6 +2,7 @@ import { MAX_TYPES_COUNTED } from "../../core/counters.ts";
 import { QUEUE_DEFAULTS, QUEUE_SETTINGS, type QueueSettings, settingIn, settingsFrom } from "../../core/queue.ts";
 import type { Names, Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
+import { keyedLane, plainLane } from "./lane-numbers.ts";
 import {
   ADD_LANE,
   ADD_QUEUE,
@@ -22,6 +23,10 @@ export interface QueueRow {
   readonly settings: QueueSettings;
   /** The sequence up to which jobs have the present head start; null if all have. */
   readonly rerankedTo: number | null;
+  /** What it has had of limit keys: see KEYED. */
+  readonly keyed: number;
+  /** The weight of its jobs without a limit key, as core/limits.ts stores it. */
+  readonly limitsWithoutKey: string | null;
 }
 
 interface Lane extends Names {
@@ -49,6 +54,7 @@ export class Catalog {
   /** The last lane of a queue whose type is counted on its own, if the queue has more types than are. */
   readonly #lastCounted = new Map<number, number>();
   #learnedTo = 0;
+  #turns = 0;
 
   constructor(on: Connection) {
     this.#on = on;
@@ -103,7 +109,7 @@ export class Catalog {
     return id;
   }
 
-  /** The existing lanes of these types. Looks them up only if one is unknown: another process may have made it. */
+  /** The existing lanes of these types, without those of jobs with keys. Looks them up only if one is unknown: another process may have made it. */
   lanes(queueId: number, types: readonly string[] | "*"): number[] {
     if (types === "*") return this.#allLanes(queueId);
     const wanted = new Set(types);
@@ -118,7 +124,19 @@ export class Catalog {
     this.#learnLanes();
     const lanes = [...(this.#lanesByQueue.get(queueId)?.values() ?? [])];
     if (lanes.length <= FEW_LANES) return lanes;
-    return this.readyLanes().filter((lane) => this.#lanes.get(lane)?.queueId === queueId);
+    const ready = new Set(this.readyLanes().map(plainLane));
+    return [...ready].filter((lane) => this.#lanes.get(lane)?.queueId === queueId);
+  }
+
+  /** The numbers of these lanes under which jobs stand, with keys and without. */
+  lanesOfAll(queueId: number, types: readonly string[] | "*"): number[] {
+    const lanes = this.lanes(queueId, types);
+    return this.queueById(queueId).keyed === 0 ? lanes : lanes.flatMap((lane) => [lane, keyedLane(lane)]);
+  }
+
+  /** Counts, so that of several types another one can be the first each time. */
+  nextTurn(): number {
+    return this.#turns++;
   }
 
   everyLane(): Lane[] {
@@ -126,6 +144,7 @@ export class Catalog {
     return [...this.#lanes.values()];
   }
 
+  /** With keys and without. */
   readyLanes(): number[] {
     return (this.#on.all(READY_LANES) as [number][]).map(([lane]) => lane);
   }
@@ -139,7 +158,8 @@ export class Catalog {
     return this.#laneOf(lane);
   }
 
-  #laneOf(lane: number): Lane {
+  #laneOf(number: number): Lane {
+    const lane = plainLane(number);
     const known = this.#lanes.get(lane);
     if (known !== undefined) return known;
     const [queueId, type] = this.#on.get(FIND_LANE_BY_ID, lane) as [number, string];
@@ -147,15 +167,15 @@ export class Catalog {
   }
 
   /** The number under which the type of a lane is counted on its own; 0: it counts towards its queue only. */
-  countedAs(lane: number): number {
-    const known = this.#countedAs.get(lane);
+  countedAs(number: number): number {
+    const known = this.#countedAs.get(number);
     if (known !== undefined) return known;
-    const { queueId } = this.#laneOf(lane);
+    const { id: lane, queueId } = this.#laneOf(number);
     const last = this.#lastCounted.get(queueId) ?? this.#on.number(NTH_LANE, queueId, MAX_TYPES_COUNTED - 1);
     if (last !== null) this.#lastCounted.set(queueId, last);
-    const number = last === null || lane <= last ? lane : 0;
-    this.#countedAs.set(lane, number);
-    return number;
+    const counted = last === null || lane <= last ? lane : 0;
+    this.#countedAs.set(number, counted);
+    return counted;
   }
 
   /** Lanes are only ever added, so new ones have higher numbers. */
@@ -191,10 +211,13 @@ export class Catalog {
   }
 }
 
+const FIRST_SETTING = 6;
+
 function readQueueRow(row: Row): QueueRow {
-  const [id, name, paused, rerankedTo, ...values] = row as [number, string, number, number | null, ...(number | string | null)[]];
-  const settings = settingsFrom(({ kind }, index) => (kind === "flag" ? values[index] !== 0 : values[index]!));
-  return { id, name, paused: paused !== 0, settings, rerankedTo };
+  const [id, name, paused, rerankedTo, keyed, limitsWithoutKey] = row as [number, string, number, number | null, number, string | null];
+  const valueAt = (index: number): number | string | null => row[FIRST_SETTING + index] as number | string | null;
+  const settings = settingsFrom(({ kind }, index) => (kind === "flag" ? valueAt(index) !== 0 : valueAt(index)));
+  return { id, name, paused: paused !== 0, settings, rerankedTo, keyed, limitsWithoutKey };
 }
 
 /** Each setting as its column holds it. */

@@ -47,23 +47,49 @@ interface Extra {
   /** Only if it is not exponential. */
   backoff?: string;
   facets?: Facets;
+  limitKey?: string;
+  /** Only if it is not 1. */
+  cost?: number;
 }
 
-export function encodeExtra(job: Pick<NewJob, "tags" | "meta" | "webhookUrl" | "backoff" | "facets">): string | null {
+export function encodeExtra(job: Pick<NewJob, "tags" | "meta" | "webhookUrl" | "backoff" | "facets" | "limitKey" | "cost">): string | null {
   const waitsAsUsual = job.backoff === USUAL_JOB.backoff;
-  if (job.tags.length === 0 && job.meta === null && job.webhookUrl === null && waitsAsUsual && job.facets === null) return null;
+  const isPlain = job.tags.length === 0 && job.meta === null && job.webhookUrl === null && waitsAsUsual && job.facets === null;
+  if (isPlain && job.limitKey === null && job.cost === 1) return null;
   const extra: Extra = {};
   if (job.tags.length > 0) extra.tags = job.tags;
   if (job.meta !== null) extra.meta = job.meta;
   if (job.webhookUrl !== null) extra.webhookUrl = job.webhookUrl;
   if (!waitsAsUsual) extra.backoff = job.backoff;
   if (job.facets !== null) extra.facets = job.facets;
+  if (job.limitKey !== null) extra.limitKey = job.limitKey;
+  if (job.cost !== 1) extra.cost = job.cost;
   return JSON.stringify(extra);
 }
 
 /** The facets in the rare fields of a job. A text of the user's has its quotes escaped here, so most JSON need not be read. */
 export function facetsIn(extra: string | null): Facets | null {
   return extra?.includes('"facets":') === true ? (JSON.parse(extra) as Extra).facets! : null;
+}
+
+/** The limit key in the rare fields of a job, and its cost. */
+export function limitKeyIn(extra: string): string {
+  return readExtra(extra).limitKey!;
+}
+
+export function costIn(extra: string | null): number {
+  return extra?.includes('"cost":') === true ? ((JSON.parse(extra) as Extra).cost ?? 1) : 1;
+}
+
+const ONLY_KEY = '{"limitKey":"';
+
+/** Most jobs with rare fields have only a limit key, without escapes: that needs no parser, which would take half a microsecond. */
+function readExtra(text: string): Extra {
+  const end = text.length - 2;
+  if (text.startsWith(ONLY_KEY) && text.indexOf('"', ONLY_KEY.length) === end && !text.includes("\\")) {
+    return { limitKey: text.slice(ONLY_KEY.length, end) };
+  }
+  return JSON.parse(text) as Extra;
 }
 
 const NO_EXTRA: Extra = {};
@@ -104,9 +130,12 @@ const FULL = [...SUMMARY, "payload", "result", "rank"] as const;
 /** Columns of a job without payload and result, and of a whole job, as the readers below expect them. */
 export const SUMMARY_COLUMNS: string = selected(SUMMARY);
 export const JOB_COLUMNS: string = selected(FULL);
+/** Those of a whole job, if the statement reads other tables too: `j` is the job. Further columns may follow. */
+export const JOB_COLUMN_COUNT: number = FULL.length;
+export const JOINED_JOB_COLUMNS: string = selected(FULL.map((column) => `j.${column}`));
 
 function selected(columns: readonly string[]): string {
-  return columns.map((column) => (column === "id" ? idColumn(column) : column)).join(", ");
+  return columns.map((column) => (column === "id" || column === "j.id" ? idColumn(column) : column)).join(", ");
 }
 
 const AT = Object.fromEntries(FULL.map((name, index) => [name, index])) as Record<(typeof FULL)[number], number>;
@@ -115,6 +144,8 @@ export const seqOf = (row: Row): number => row[AT.seq] as number;
 export const rankOf = (row: Row): number => row[AT.rank] as number;
 export const queueIdOf = (row: Row): number => row[AT.queue] as number;
 export const laneOf = (row: Row): number => row[AT.lane] as number;
+export const priorityOf = (row: Row): number => row[AT.priority] as number;
+export const costOf = (row: Row): number => costIn(row[AT.extra] as string | null);
 
 /** What a search adds after the columns of a summary. `isFound` is null if the payload must still be searched. */
 export function searchedOf(row: Row): { payloadBytes: number; isFound: boolean | null } {
@@ -162,7 +193,7 @@ export interface ClaimFacts {
 }
 
 export function readSummary(row: Row, names: Names): JobSummaryRecord {
-  const extra = row[AT.extra] === null ? NO_EXTRA : (JSON.parse(row[AT.extra] as string) as Extra);
+  const extra = row[AT.extra] === null ? NO_EXTRA : readExtra(row[AT.extra] as string);
   return {
     id: hexToId(row[AT.id] as string),
     type: names.type,
@@ -186,6 +217,8 @@ export function readSummary(row: Row, names: Names): JobSummaryRecord {
     tags: extra.tags ?? NO_TAGS,
     meta: extra.meta ?? null,
     facets: extra.facets ?? null,
+    limitKey: extra.limitKey ?? null,
+    cost: extra.cost ?? 1,
     workerId: row[AT.worker] as string | null,
     fence: row[AT.fence] as number,
     createdAt: row[AT.created_at] as number,

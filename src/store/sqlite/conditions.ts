@@ -7,6 +7,7 @@ import { type Search, searchFor, SEARCHED_PAYLOAD_BYTES } from "../../core/searc
 import { STATE } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
 import type { Catalog } from "./catalog.ts";
+import { keyedLane } from "./lane-numbers.ts";
 
 export interface Conditions {
   /** For a `where`. */
@@ -32,7 +33,7 @@ export const IN_SMALL_PAYLOAD: string = `(case when octet_length(payload) <= ${L
 
 /** The conditions of a filter, except times of creation: these are a range of sequences. `leftOut` are queues to skip. */
 export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly number[]): Conditions {
-  const { type, queue, priority, tag, facets, group, q, endedFrom, endedTo } = filter;
+  const { type, queue, priority, tag, limitKey, facets, group, q, endedFrom, endedTo } = filter;
   const texts = ["true"];
   const values: (string | number)[] = [];
   const demand = (text: string, ...given: (string | number)[]): void => {
@@ -51,6 +52,7 @@ export function conditionsOf(catalog: Catalog, filter: Filter, leftOut: readonly
   if (endedFrom !== undefined) demand("ended_at >= ?", endedFrom);
   if (endedTo !== undefined) demand("ended_at < ?", endedTo);
   if (tag !== undefined) demand("instr(extra, ?) > 0", JSON.stringify(tag));
+  if (limitKey !== undefined) demand("json_extract(extra, '$.limitKey') = ?", limitKey);
   for (const [field, value] of Object.entries(facets ?? {})) demand("json_extract(extra, ?) = ?", facetPath(field), value);
   if (group !== undefined) demand(`${ERROR_GROUP} = ?`, group);
   const search = q === undefined ? null : searchFor(q);
@@ -70,15 +72,16 @@ export function isCandidate(filter: Filter, leftOut: readonly number[]): Pick<Co
   return { text: [...texts, "queue not in (select value from json_each(?))"].join(" and "), values: [JSON.stringify(leftOut)] };
 }
 
-/** The internal queues that a filter leaves out. */
-export function leftOutBy(catalog: Catalog, { internal }: Pick<Filter, "internal">): number[] {
-  return internal === true ? [] : catalog.internalQueues();
+/** The queues that a filter leaves out: internal ones, and those that it names. */
+export function leftOutBy(catalog: Catalog, { internal, exceptQueues = new Set() }: Pick<Filter, "internal" | "exceptQueues">): number[] {
+  const named = Array.from(exceptQueues, (name) => catalog.findQueue(name)?.id ?? 0);
+  return internal === true ? named : [...catalog.internalQueues(), ...named];
 }
 
 const IN_LANES = "lane in (select value from json_each(?))";
 
 function lanesWith(catalog: Catalog, isMeant: (type: string) => boolean): string {
-  return JSON.stringify(catalog.everyLane().flatMap(({ id, type }) => (isMeant(type) ? [id] : [])));
+  return JSON.stringify(catalog.everyLane().flatMap(({ id, type }) => (isMeant(type) ? [id, keyedLane(id)] : [])));
 }
 
 /** In: text, lanes whose type contains it, the text for the key, in JSON for extra and error, and its digits if it may be part of an id. */

@@ -15,6 +15,7 @@ import {
   typedCounter,
 } from "../numbers.ts";
 import type { Connection } from "./connection.ts";
+import { ADD_WAITING } from "./limit-statements.ts";
 import { ADD_COUNT, ADD_TALLY } from "./statements.ts";
 
 /** The most cells of a queue. Each is packed into one number with its queue. */
@@ -29,11 +30,13 @@ export class Counts {
   readonly #tallies = new Map<number, number>();
   /** By queue and metric. */
   readonly #counts = new Map<number, Map<number, number>>();
+  /** Waiting jobs by limit key. */
+  readonly #waiting = new Map<number, number>();
 
   /** How many jobs this transaction has added to a state, beyond what the table says. */
   added(queue: number, state: number): number {
     let added = 0;
-    for (const level of LEVELS.keys()) added += this.#tallies.get(queue * CELLS + tallyCell(state, level)) ?? 0;
+    for (let level = 0; level < LEVELS.length; level++) added += this.#tallies.get(queue * CELLS + tallyCell(state, level)) ?? 0;
     return added;
   }
 
@@ -58,6 +61,16 @@ export class Counts {
     add(this.#of(queue), type * BUCKETS_PER_TYPE + firstBucketOf(kind) + bucketOf(ms), 1);
   }
 
+  /** Counts waiting jobs of a limit key. */
+  countWaiting(limitKey: number, more: number): void {
+    add(this.#waiting, limitKey, more);
+  }
+
+  /** How many waiting jobs this transaction has added to a limit key, beyond what the table says. */
+  waitingAddedTo(limitKey: number): number {
+    return this.#waiting.get(limitKey) ?? 0;
+  }
+
   #of(queue: number): Map<number, number> {
     let counts = this.#counts.get(queue);
     if (counts === undefined) this.#counts.set(queue, (counts = new Map()));
@@ -69,6 +82,7 @@ export class Counts {
       const cell = packed % CELLS;
       if (delta !== 0) on.run(ADD_TALLY, Math.floor(packed / CELLS), Math.floor(cell / LEVELS.length), cell % LEVELS.length, delta);
     }
+    for (const [limitKey, delta] of this.#waiting) if (delta !== 0) on.run(ADD_WAITING, delta, limitKey);
     const minute = now - (now % MINUTE_MS);
     const hour = now - (now % HOUR_MS);
     for (const [queue, counts] of this.#counts) {
@@ -86,6 +100,7 @@ export class Counts {
   forget(): void {
     this.#tallies.clear();
     this.#counts.clear();
+    this.#waiting.clear();
   }
 }
 

@@ -1,8 +1,17 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import { isPlainEnd, type PlainEnd, startedAfter } from "../../core/lifecycle.ts";
 import { settledMark, STATE } from "../numbers.ts";
-import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
-import { ID_BYTES, idToBlob, laneOf, rankOf, readClaimed, readJob, type Row, seqOf } from "./codec.ts";
+import {
+  type Claim,
+  type ExchangeAnswer,
+  type Lease,
+  type LeaseAnswer,
+  type LeasedRecord,
+  type Note,
+  REPEAT_REMEMBERED_MS,
+  type Settlement,
+} from "../store.ts";
+import { ID_BYTES, idToBlob, laneOf, readClaimed, readJob, type Row, seqOf } from "./codec.ts";
 import {
   ADD_LOG,
   CLAIM_REMOTE_JOB,
@@ -11,7 +20,6 @@ import {
   COMPLETE_JOB,
   EXTEND_LEASE,
   LOG_COUNT,
-  readyJobs,
   RENEW_TAKEN,
   SET_LOG_COUNT,
   SET_PROGRESS,
@@ -19,7 +27,10 @@ import {
 } from "./statements.ts";
 import type { QueueRow } from "./catalog.ts";
 import { insertJob } from "./insert.ts";
+import { useLimits, usesLimits } from "./limits.ts";
+import { countWaiting, endLease } from "./lines.ts";
 import { readMarks, setMark } from "./shared.ts";
+import { takeJobs } from "./take.ts";
 import type { Transaction } from "./transaction.ts";
 import { applyTransition, type Facts, factsOf } from "./transition.ts";
 
@@ -33,10 +44,12 @@ function applySettlement(tx: Transaction, settlement: Settlement): LeaseAnswer {
   const { id, fence, outcome, transition, ifExpired, heldMs = 0 } = settlement;
   const mark = settledMark(fence, outcome);
   const grant = tx.granted?.take(id, fence);
-  if (!ifExpired && isPlainEnd(transition) && completeJob(tx, settlement, transition, mark, grant)) return "ok";
+  const isUsing = usesLimits(settlement);
+  if (!ifExpired && !isUsing && isPlainEnd(transition) && completeJob(tx, settlement, transition, mark, grant)) return "ok";
   const job = factsOf(tx, idToBlob(id));
   if (!holds(job, fence)) return answerRefused(job, fence, ifExpired ? null : mark);
   if (ifExpired && job.leaseUntil! > tx.now) return "stale";
+  if (isUsing) useLimits(tx, job, settlement);
   applyTransition(tx, { ...job, startedAt: startedAfter(job.startedAt!, heldMs, tx.now) }, transition, mark);
   return "ok";
 }
@@ -56,12 +69,14 @@ function completeJob(
   if (grant !== undefined) {
     const startedAt = startedAfter(grant.startedAt, heldMs, tx.now);
     if (tx.on.run(COMPLETE_GRANTED, result, mark, startedAt, tx.now, tx.now, runMs, grant.seq, id, fence) === 0) return false;
+    endLease(tx, grant.queue, grant.line);
     countCompleted(tx, grant, startedAt, runMs);
     return true;
   }
   const row = tx.on.get(COMPLETE_JOB, result, mark, heldMs, tx.now, tx.now, tx.now, runMs, id, fence);
   if (row === undefined) return false;
   const [queue, lane, priority, startedAt, runAt] = row as [number, number, number, number, number];
+  endLease(tx, queue, row[5] as number | null);
   countCompleted(tx, { queue, lane, priority, runAt }, startedAt, runMs);
   return true;
 }
@@ -112,32 +127,38 @@ function addLines(tx: Transaction, job: Facts, lines: readonly string[]): void {
   tx.on.run(SET_LOG_COUNT, present + kept.length, job.seq);
 }
 
+/** What a claim took, and when the next job may start if one waits for a rate or a held key. */
+interface Taken {
+  readonly jobs: LeasedRecord[];
+  readonly againInMs: number | null;
+}
+
+export function exchange(tx: Transaction, settlements: readonly Settlement[], claims: readonly Claim[]): ExchangeAnswer {
+  const settled = settlements.map((settlement) => settleJob(tx, settlement));
+  const taken = claims.map((claim) => claimJobs(tx, claim));
+  const claimed = taken.map(({ jobs }) => jobs);
+  return taken.every(({ againInMs }) => againInMs === null)
+    ? { settled, claimed }
+    : { settled, claimed, againInMs: taken.map(({ againInMs }) => againInMs) };
+}
+
 /** Takes jobs queue by queue until the claim is filled. If the claim's answer was lost, returns what it took before. */
-export function claimJobs(tx: Transaction, claim: Claim): LeasedRecord[] {
+function claimJobs(tx: Transaction, claim: Claim): Taken {
   // An answer within this process is never lost, so only the turns of remote workers are stored.
   const isCounted = claim.turn > 0 && !claim.local;
   const isLate = isCounted && isOvertaken(tx, claim);
-  const taken = isCounted && claim.again ? takenBefore(tx, claim) : [];
-  if (taken.length > 0 || isLate) return taken;
+  const jobs = isCounted && claim.again ? takenBefore(tx, claim) : [];
+  let againInMs: number | null = null;
+  if (jobs.length > 0 || isLate) return { jobs, againInMs };
   for (const name of claim.queues) {
-    if (taken.length >= claim.limit) break;
+    if (jobs.length >= claim.limit) break;
     const queue = tx.catalog.findQueue(name);
     if (queue === null || queue.paused) continue;
-    for (const row of firstReady(tx, tx.catalog.lanes(queue.id, claim.types), claim.limit - taken.length)) {
-      const job = claimJob(tx, row, queue, claim);
-      tx.granted?.add(job.id, {
-        seq: seqOf(row),
-        fence: job.fence,
-        queue: queue.id,
-        lane: laneOf(row),
-        priority: job.priority,
-        startedAt: tx.now,
-        runAt: job.runAt,
-      });
-      taken.push(job);
-    }
+    const grant = (row: Row, line: number | null): void => void jobs.push(grantJob(tx, row, line, queue, claim));
+    const waitMs = takeJobs(tx, queue, claim.types, claim.limit - jobs.length, grant);
+    if (waitMs !== null) againInMs = Math.min(waitMs, againInMs ?? waitMs);
   }
-  return taken;
+  return { jobs, againInMs };
 }
 
 /** Whether a repeat of this claim came before it. Each repeat leaves a mark. */
@@ -157,54 +178,26 @@ function takenBefore(tx: Transaction, { workerId, turn, leaseMs }: Claim): Lease
   });
 }
 
-function claimJob(tx: Transaction, row: Row, queue: QueueRow, { workerId, leaseMs, turn, local }: Claim): LeasedRecord {
+function grantJob(tx: Transaction, row: Row, line: number | null, queue: QueueRow, claim: Claim): LeasedRecord {
+  const { workerId, leaseMs, turn, local } = claim;
   const leaseUntil = tx.now + leaseMs;
   if (local) tx.on.run(CLAIM_JOB, leaseUntil, tx.now, tx.now, workerId, seqOf(row));
   else tx.on.run(CLAIM_REMOTE_JOB, leaseUntil, tx.now, tx.now, workerId, turn, seqOf(row));
   const { deadLetters } = queue.settings;
   const job = readClaimed(row, tx.catalog.namesOf(laneOf(row)), { now: tx.now, leaseUntil, workerId, deadLetters });
   tx.counts.move(queue.id, job.priority, STATE.pending, STATE.running);
+  if (line !== null) countWaiting(tx, queue, line, -1);
+  tx.granted?.add(job.id, {
+    seq: seqOf(row),
+    fence: job.fence,
+    queue: queue.id,
+    lane: laneOf(row),
+    priority: job.priority,
+    startedAt: tx.now,
+    runAt: job.runAt,
+    line,
+  });
   return job;
-}
-
-/** A statement has one arm per lane; with more than this, planning takes longer than running. */
-const MOST_ARMS = 64;
-const NO_LANE = -1;
-
-/** The first jobs of all lanes. If one statement cannot take all lanes, merges the first jobs of each group of lanes. */
-function firstReady(tx: Transaction, lanes: readonly number[], limit: number): Row[] {
-  if (lanes.length === 0) return [];
-  if (lanes.length <= MOST_ARMS) return tx.on.all(textFor(lanes.length, limit), ...padded(lanes)).slice(0, limit);
-  const rows: Row[] = [];
-  for (let at = 0; at < lanes.length; at += MOST_ARMS) rows.push(...firstReady(tx, lanes.slice(at, at + MOST_ARMS), limit));
-  return rows.sort((a, b) => rankOf(a) - rankOf(b) || seqOf(a) - seqOf(b)).slice(0, limit);
-}
-
-const TEXTS = new Map<number, string>();
-
-/** Rounds arms and limit up, so that few statements serve all: extra rows are ignored, extra lanes are empty. */
-function textFor(lanes: number, limit: number): string {
-  const arms = powerOfTwo(lanes);
-  const most = roundedUp(limit);
-  const key = most * MOST_ARMS * 2 + arms;
-  let text = TEXTS.get(key);
-  if (text === undefined) TEXTS.set(key, (text = readyJobs(arms, most)));
-  return text;
-}
-
-function padded(lanes: readonly number[]): readonly number[] {
-  const missing = powerOfTwo(lanes.length) - lanes.length;
-  return missing === 0 ? lanes : [...lanes, ...Array.from({ length: missing }, () => NO_LANE)];
-}
-
-function powerOfTwo(least: number): number {
-  return 2 ** Math.ceil(Math.log2(least));
-}
-
-/** Rounds to eighths of a power of two: at most an eighth is read in vain, with at most 64 texts for each number of arms. */
-function roundedUp(limit: number): number {
-  const step = Math.max(1, powerOfTwo(limit) / 16);
-  return Math.ceil(limit / step) * step;
 }
 
 /** Whether it must survive a power cut. */
@@ -221,6 +214,7 @@ interface Grant {
   readonly priority: number;
   readonly startedAt: number;
   readonly runAt: number;
+  readonly line: number | null;
 }
 
 /** More than any process has slots. Lost leases leave entries behind; the oldest are dropped. */

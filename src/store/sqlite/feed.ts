@@ -1,3 +1,4 @@
+import type { DatabaseSync } from "node:sqlite";
 import type { Event } from "../../core/event.ts";
 import { Listeners } from "../listeners.ts";
 import { NewsWanted } from "../news-wanted.ts";
@@ -17,6 +18,9 @@ const NONE = -1;
 const NEWS_TOPIC = "news";
 const DUE_TOPIC: Hint["topic"] = "due";
 
+/** The feeds on each connection. If there are several, it is the application's, and its commits change no data_version there. */
+const FEEDS = new WeakMap<DatabaseSync, Set<SqliteFeed>>();
+
 /**
  * How processes that share a file hear of each other. SQLite sends no signals, but `data_version` changes when another connection commits,
  * and asking for it takes 2 µs. Then the signals table says which topics changed, so that a busy process does not wake all others.
@@ -29,6 +33,8 @@ export class SqliteFeed implements Feed {
   readonly #watchers = new Listeners<Hint>({ onFirst: () => this.#startPolling(), onLast: () => this.#stopPollingIfUnused() });
   readonly #listeners = new Listeners<readonly Event[]>({ onFirst: () => this.#startNews(), onLast: () => this.#stopNews() });
   readonly #newsWanted: NewsWanted;
+  /** All feeds on its connection, itself included. */
+  readonly #together: Set<SqliteFeed>;
   #versions = new Map<string, number>();
   #dataVersion = 0;
   #poll: NodeJS.Timeout | null = null;
@@ -38,6 +44,8 @@ export class SqliteFeed implements Feed {
   constructor(writer: Writer) {
     this.#writer = writer;
     const view = (this.#view = writer.view);
+    this.#together = (FEEDS.get(view.on.db) ?? new Set()).add(this);
+    FEEDS.set(view.on.db, this.#together);
     this.#newsWanted = new NewsWanted({
       say: (ms) => writer.run(false, (tx) => tx.on.run(WRITE_META, "listening_until", tx.now + ms)),
       ask: async () => (view.on.number(READ_META, "listening_until") ?? 0) > view.now,
@@ -53,9 +61,14 @@ export class SqliteFeed implements Feed {
     for (const hint of hints) this.#watchers.tell(hint);
   }
 
-  /** Called during a transaction on the application's own connection, whose commit changes no data_version here. */
+  /** Called after a commit of this store: others on its connection look at the signals. */
+  committed(): void {
+    for (const feed of this.#together) if (feed !== this) feed.#dataVersion = NONE;
+  }
+
+  /** Called during a transaction on the application's own connection: all who use it look at the signals once it has ended. */
   lookAtAll(): void {
-    this.#dataVersion = NONE;
+    for (const feed of this.#together) feed.#dataVersion = NONE;
   }
 
   newsWanted(): boolean {
@@ -76,6 +89,7 @@ export class SqliteFeed implements Feed {
   }
 
   close(): void {
+    this.#together.delete(this);
     this.#watchers.close();
     this.#listeners.close();
     this.#newsWanted.close();

@@ -53,11 +53,11 @@ function countLatest(
   statement: (where: string) => string,
   given: string | number,
 ): { rows: Row[]; isCapped: boolean } {
-  const { type, priority, facets, group, from, to, tag, endedFrom, endedTo } = query;
+  const { type, priority, limitKey, facets, group, from, to, tag, endedFrom, endedTo } = query;
   const places = placesOf(on, catalog, query);
   const isCapped = places.reduce((sum, { count }) => sum + count, 0) > MAX_CANDIDATES && countWithin(on, query, places) > MAX_CANDIDATES;
   const share = isCapped ? Math.floor(MAX_CANDIDATES / places.length) : MAX_CANDIDATES;
-  const where = conditionsOf(catalog, { type, priority, facets, group }, []);
+  const where = conditionsOf(catalog, { type, priority, limitKey, facets, group }, []);
   const values = [from, to, tag, endedFrom, endedTo, given, ...where.values].map((value) => value ?? null);
   const text = statement(where.text);
   return { rows: places.flatMap(({ queue, state }) => on.all(text, queue, state, share, ...values)), isCapped };

@@ -10,3 +10,5 @@ export const WAITS_FOR_TIME: string = `state <= ${STATE.retrying}`;
 export const RUNNING: string = `state = ${STATE.running}`;
 /** Ended and blocked jobs, which change only if someone acts. The index has their queue and state. */
 export const AT_REST: string = `state >= ${STATE.completed}`;
+/** Jobs of a line that wait or run. A comparison with the line is the other term of this index. */
+export const OF_LINE: string = `state <= ${STATE.running}`;

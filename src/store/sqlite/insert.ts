@@ -4,7 +4,10 @@ import { STATE, statusOf } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
 import { encodeExtra, hexToId, ID_BYTES, idToBlob, laneOf, readJob, type Row } from "./codec.ts";
 import type { QueueRow } from "./catalog.ts";
-import { ADD_FACET, COUNT_WAITING, FIND_JOB, FIND_KEY, INSERT_JOB, PUT_KEY } from "./statements.ts";
+import { keyedLane } from "./lane-numbers.ts";
+import { waitingOfFullKey } from "./limits.ts";
+import { countWaiting, lineFor } from "./lines.ts";
+import { ADD_FACET, COUNT_WAITING, FIND_JOB, FIND_KEY, INSERT_JOB, INSERT_KEYED_JOB, PUT_KEY } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 import type { Writer } from "./writer.ts";
 
@@ -27,7 +30,10 @@ export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {
     if (holder !== null) return holder;
   }
   if (job.blocked !== true && isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
-  return write(tx, queue, job, id);
+  const mostWaiting = job.blocked === true ? null : waitingOfFullKey(tx, queue, job.limitKey);
+  if (mostWaiting !== null) return answerKnownId(tx, id) ?? { kind: "full", capacity: mostWaiting, limitKey: job.limitKey! };
+  // The question may have made the queue count waiting jobs.
+  return write(tx, tx.catalog.queue(job.queue), job, id);
 }
 
 function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): InsertAnswer {
@@ -35,27 +41,9 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
   const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
   const state = job.blocked === true ? STATE.blocked : runAt > now ? STATE.scheduled : STATE.pending;
   const lane = tx.catalog.lane(queue.id, job.type);
-  const changed = tx.on.run(
-    INSERT_JOB,
-    id,
-    lane,
-    queue.id,
-    state,
-    state === STATE.pending ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
-    job.priority,
-    runAt,
-    job.payload,
-    job.maxRetries,
-    job.maxLost,
-    job.retryDelayMs,
-    job.timeoutMs,
-    job.idempotencyKey,
-    job.idempotencyKey === null ? null : job.keyTtlMs,
-    encodeExtra(job),
-    now,
-    now,
-  );
-  if (changed === 0) return answerKnownId(tx, id)!;
+  const isNew =
+    job.limitKey === null ? writeRow(tx, queue, job, id, lane, state, runAt) : writeKeyed(tx, queue, job, id, lane, state, runAt);
+  if (!isNew) return answerKnownId(tx, id)!;
   if (job.facets !== null) for (const [field, value] of Object.entries(job.facets)) tx.on.run(ADD_FACET, queue.id, field, value);
   if (job.idempotencyKey !== null) tx.on.run(PUT_KEY, queue.id, job.idempotencyKey, id, job.fingerprint);
   tx.counts.move(queue.id, job.priority, null, state);
@@ -63,6 +51,52 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
   if (state === STATE.pending) tx.sendHint({ topic: "work", queue: job.queue });
   else if (state === STATE.scheduled) tx.sendHint({ topic: "due", inMs: runAt - now });
   return { kind: "created", status: statusOf(state), createdAt: now, runAt };
+}
+
+/** False if the id is known. A job with a limit key brings another statement, and its line. */
+function writeRow(
+  tx: Transaction,
+  queue: QueueRow,
+  job: NewJob,
+  id: Uint8Array,
+  lane: number,
+  state: number,
+  runAt: number,
+  text: string = INSERT_JOB,
+  ...line: number[]
+): boolean {
+  return (
+    tx.on.run(
+      text,
+      id,
+      lane,
+      queue.id,
+      state,
+      state === STATE.pending ? rank(runAt, job.priority, queue.settings.headStartMs) : null,
+      job.priority,
+      runAt,
+      job.payload,
+      job.maxRetries,
+      job.maxLost,
+      job.retryDelayMs,
+      job.timeoutMs,
+      job.idempotencyKey,
+      job.idempotencyKey === null ? null : job.keyTtlMs,
+      encodeExtra(job),
+      tx.now,
+      tx.now,
+      ...line,
+    ) === 1
+  );
+}
+
+function writeKeyed(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array, lane: number, state: number, runAt: number): boolean {
+  const number = keyedLane(lane);
+  if (job.blocked === true) return writeRow(tx, queue, job, id, number, state, runAt);
+  const line = lineFor(tx, queue, lane, job.priority, job.limitKey!, state === STATE.pending);
+  if (!writeRow(tx, queue, job, id, number, state, runAt, INSERT_KEYED_JOB, line)) return false;
+  countWaiting(tx, queue, line, 1);
+  return true;
 }
 
 /** The same id again: its first answer was lost. */

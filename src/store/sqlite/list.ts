@@ -1,8 +1,8 @@
-import { type Filter, type Matcher, matcherOf, statusesOf } from "../../core/filter.ts";
+import { type Filter, leavesOut, type Matcher, matcherOf, statusesOf } from "../../core/filter.ts";
 import type { JobSummaryRecord } from "../../core/job.ts";
 import type { StateOrder } from "../../core/list-order.ts";
 import type { Search } from "../../core/search.ts";
-import { decodePlace, encodePlace, invalidCursor, orderOf } from "../state-order.ts";
+import { decodePlace, encodePlace, invalidCursor, orderOf, type Place } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import { laneOf, readSummary, type Row, searchedOf, seqOf } from "./codec.ts";
@@ -25,6 +25,7 @@ import {
   SMALL_PICKED_BYTES,
   walkJobs,
 } from "./list-statements.ts";
+import { type Line, mergedLines } from "./merged-lines.ts";
 import { HIGHEST_SEQ } from "./statements.ts";
 import type { View } from "./transaction.ts";
 
@@ -40,8 +41,8 @@ type Page = { jobs: JobSummaryRecord[]; cursor: string | null };
 
 /**
  * Lists newest first, by falling sequence, or in the order of a state. The sequences of the candidates are picked from the indexes of the
- * wanted statuses if a state gives the order, or if few jobs have these statuses; otherwise it walks down the index of a wanted facet of a
- * queue, or else the table. All of these look at MAX_CANDIDATES jobs at most.
+ * wanted statuses if a state gives the order, or if few jobs have these statuses; otherwise it walks down the indexes of a wanted facet, one
+ * for each wanted queue, or else the table. All of these look at MAX_CANDIDATES jobs at most.
  */
 export function listJobs({ on, catalog }: View, query: ListQuery): Page {
   return new Scan(on, catalog, query).list();
@@ -63,9 +64,6 @@ interface Picked {
   readonly next: number | null;
 }
 
-/** An index of a facet. */
-type FacetPlace = readonly [queue: number, field: string, value: string];
-
 /** One pass through the candidates of a filter. */
 class Scan {
   readonly #on: Connection;
@@ -74,9 +72,10 @@ class Scan {
   readonly #order: StateOrder | null;
   readonly #range: Range;
   readonly #isMeant: Matcher;
-  /** Internal queues to skip. */
+  /** Queues to skip: internal ones, and those that the filter names. */
   readonly #leftOut: readonly number[];
-  readonly #facet: FacetPlace | null;
+  /** The sequences of jobs with a wanted facet, by queue. */
+  readonly #facet: readonly Line<Place>[] | null;
   /** In the order of a state: where each sequence is in the index. */
   readonly #at = new Map<number, number>();
   /** Payload bytes read so far. */
@@ -90,7 +89,7 @@ class Scan {
     this.#range = seqRange(on, this.#order === null ? query : { ...query, cursor: undefined });
     this.#isMeant = matcherOf(query);
     this.#leftOut = leftOutBy(catalog, query);
-    this.#facet = facetOf(catalog, query);
+    this.#facet = linesOfFacet(on, catalog, query, this.#range.from);
   }
 
   list(): Page {
@@ -131,7 +130,14 @@ class Scan {
   #pick(): number[] | null {
     const { from, to } = this.#query;
     const isDated = from !== undefined || to !== undefined;
-    if (this.#facet !== null) return this.#few() ?? this.#seqsOf(this.#facet, this.#range.below, MAX_CANDIDATES + 1);
+    if (this.#facet !== null) {
+      return (
+        this.#few() ??
+        this.#seqsOf(this.#facet)
+          .take(MAX_CANDIDATES + 1)
+          .toArray()
+      );
+    }
     return isDated ? this.#few() : pickSome(this.#on, this.#catalog, this.#query, this.#range);
   }
 
@@ -174,19 +180,23 @@ class Scan {
     return isPassing ? this.#fetch(this.#passing()) : this.#walk(spaceLeft);
   }
 
-  #seqsOf(facet: FacetPlace, below: number, most: number): number[] {
-    return (this.#on.all(SEQS_OF_FACET, ...facet, below, this.#range.from, most) as [number][]).map(([seq]) => seq);
+  #seqsOf(facet: readonly Line<Place>[]): IteratorObject<number> {
+    return mergedLines(facet, null, placeOf(this.#range.below)).map(({ seq }) => seq);
   }
 
-  *#withFacet(facet: FacetPlace): Generator<Picked> {
-    let { below } = this.#range;
-    for (let looked = 0; looked < MAX_CANDIDATES; looked += SEARCHED_BATCH) {
-      const seqs = this.#seqsOf(facet, below, SEARCHED_BATCH);
-      const isFull = seqs.length === SEARCHED_BATCH;
-      yield { seqs, next: isFull ? seqs.at(-1)! : null };
-      if (!isFull) return;
-      below = seqs.at(-1)!;
+  *#withFacet(facet: readonly Line<Place>[]): Generator<Picked> {
+    let seqs: number[] = [];
+    let looked = 0;
+    for (const seq of this.#seqsOf(facet)) {
+      seqs.push(seq);
+      looked++;
+      if (seqs.length === SEARCHED_BATCH) {
+        yield { seqs, next: seq };
+        if (looked === MAX_CANDIDATES) return;
+        seqs = [];
+      }
     }
+    yield { seqs, next: null };
   }
 
   *#passing(): Generator<Picked> {
@@ -289,10 +299,19 @@ class Scan {
   }
 }
 
-/** The index of the first wanted facet, if only one queue is wanted. */
-function facetOf(catalog: Catalog, { queue, facets = {} }: Filter): FacetPlace | null {
-  const [first] = Object.entries(facets);
-  return queue === undefined || first === undefined ? null : [catalog.findQueue(queue)?.id ?? 0, ...first];
+/** The indexes of the first wanted facet, down to a sequence; null if none is wanted. */
+function linesOfFacet(on: Connection, catalog: Catalog, query: Filter, from: number): Line<Place>[] | null {
+  const [first] = Object.entries(query.facets ?? {});
+  if (first === undefined) return null;
+  const queues = catalog.allQueues().filter(({ name }) => (query.queue === undefined || name === query.queue) && !leavesOut(query, name));
+  return queues.map(({ id }) => ({ seq: below }, limit) => {
+    return (on.all(SEQS_OF_FACET, id, ...first, below, from, limit) as [number][]).map(([seq]) => placeOf(seq));
+  });
+}
+
+/** Newest created first, only the sequence says where a job is. */
+function placeOf(seq: number): Place {
+  return { at: 0, seq };
 }
 
 /** Sequences in batches. */

@@ -1,5 +1,5 @@
 import type { Facets } from "../../core/facets.ts";
-import { type Attempt, attemptOutcome, type JobRecord, type LogLine, type Status } from "../../core/job.ts";
+import { type Attempt, attemptOutcome, type JobRecord, type LogLine, type Status, WAITING } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import { type Manual, type ManualChange, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
 import { STATE, statusOf } from "../numbers.ts";
@@ -7,6 +7,8 @@ import type { ChangeAnswer } from "../store.ts";
 import { readError } from "../stored-error.ts";
 import { encodeManual, readManualChange } from "../stored-manual-change.ts";
 import { encodeExtra, idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
+import { isKeyed } from "./lane-numbers.ts";
+import { countWaiting, finishMove } from "./lines.ts";
 import {
   ADD_MANUAL_CHANGE,
   DELETE_ATTEMPTS,
@@ -65,6 +67,11 @@ export function removeJob(tx: Transaction, id: string, from: readonly Status[]):
   const summary = summaryOf(tx, job.seq);
   if (job.key !== null) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
   deleteJob(tx, job.queue, job.seq, summary.facets);
+  if (isKeyed(job.lane)) {
+    const queue = tx.catalog.queueById(job.queue);
+    if (WAITING.includes(was)) countWaiting(tx, queue, job.line!, -1);
+    finishMove(tx, queue, job, null);
+  }
   tx.counts.move(job.queue, job.priority, job.state, null);
   return { kind: "ok", was, job: summary };
 }

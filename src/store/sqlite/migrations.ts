@@ -192,6 +192,60 @@ export const STEPS: readonly string[] = [
   create index millrace_hour_times_by_hour on millrace_hour_times (at)`,
   // Defaults for the options of the jobs of a queue, as JSON.
   "alter table millrace_queue add column job_defaults text",
+  // Limits and turns by limit key. A job with a key belongs to a line; `lane`, `place` and `keyed` are explained in lane-numbers.ts and
+  // line-numbers.ts. Its line is right while it waits or runs: a line without such jobs is dropped. One index has the pending jobs of a line in
+  // order, and its leases, which are counted there, so that no counter can be wrong. The state comes first, because leases of many lines are then
+  // on few pages, which every claim and every end writes. Every write of a job without a key evaluates the term of that index, so there is only
+  // one, and its first part ends it.
+  `
+  alter table millrace_queue add column limits text;
+  alter table millrace_queue add column limits_without_key text;
+  alter table millrace_queue add column keyed int not null default 0;
+  alter table millrace_job add column line int;
+  create index millrace_in_line on millrace_job (state, line, run_at) where line is not null and state <= 3;
+
+  create table millrace_limit_key (
+    id integer primary key,
+    queue int not null,
+    key text not null,
+    own text,
+    held_until int not null default 0,
+    -- What its rate remembers.
+    busy_until real,
+    interval_ms real,
+    -- How many of its jobs wait; null until somebody asks.
+    waiting int,
+    unique (queue, key)
+  );
+  create index millrace_own_limits on millrace_limit_key (queue, key) where own is not null;
+
+  -- The jobs of one type, priority and limit key.
+  create table millrace_line (
+    id integer primary key,
+    queue int not null,
+    limit_key int not null,
+    lane int not null,
+    priority int not null,
+    tag real not null default 0,
+    place int not null,
+    until int,
+    unique (limit_key, lane, priority)
+  );
+  create index millrace_turns on millrace_line (lane, priority, place, tag);
+  create index millrace_asleep on millrace_line (queue, until) where place = 2;
+
+  -- The lines of one type and priority take turns; tag is that of the jobs without a key.
+  create table millrace_ring (
+    queue int not null,
+    lane int not null,
+    priority int not null,
+    time real not null default 0,
+    tag real not null default 0,
+    primary key (queue, lane, priority)
+  ) without rowid;
+
+  create table millrace_queue_rate (queue integer primary key, busy_until real not null, interval_ms real not null);
+  `,
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

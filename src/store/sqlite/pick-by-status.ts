@@ -92,7 +92,7 @@ function pickOf(
     return { count: () => countIn(queues), passed: NONE, seqs: (below, most) => readEach(ids, most, readOne(below)) };
   }
   if (state === STATE.pending) {
-    const lanes = queues.flatMap(({ id }) => catalog.lanes(id, type === undefined ? "*" : [type]));
+    const lanes = queues.flatMap(({ id }) => catalog.lanesOfAll(id, type === undefined ? "*" : [type]));
     const readOne = (below: number) => (lane: number, left: number) => read(SEQS_OF_LANE, lane, below, left);
     return { count: () => countIn(queues), passed: NONE, seqs: (below, most) => readEach(lanes, most, readOne(below)) };
   }

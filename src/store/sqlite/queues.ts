@@ -22,6 +22,8 @@ import type { CounterQuery, CounterRow, OldestPending, QueueState } from "../sto
 import { type Catalog, settingValues } from "./catalog.ts";
 import { idToBlob, type Row } from "./codec.ts";
 import type { Connection } from "./connection.ts";
+import { plainLane } from "./lane-numbers.ts";
+import { reconsiderQueue } from "./limits.ts";
 import {
   ALL_TALLIES,
   COUNT_CAME_BEFORE,
@@ -57,14 +59,15 @@ export function configureQueue(tx: Transaction, name: string, change: QueueChang
   tx.on.run(SET_QUEUE, (change.paused ?? queue.paused) ? 1 : 0, reranks ? 0 : queue.rerankedTo, ...settingValues(settings), queue.id);
   tx.catalog.forgetSettings();
   tx.sendHint({ topic: "queues" });
+  if (change.limits !== undefined) reconsiderQueue(tx, queue);
   if (change.paused === false) tx.sendHint({ topic: "work", queue: name });
 }
 
 export function oldestPending({ on, catalog, now }: View): { now: number; lanes: OldestPending[] } {
-  const lanes = catalog.readyLanes().flatMap((lane) => {
-    const { queue, type } = catalog.namesOf(lane);
+  const lanes = [...Map.groupBy(catalog.readyLanes(), plainLane)].flatMap(([plain, numbers]) => {
+    const { queue, type } = catalog.namesOf(plain);
     const isStrict = catalog.queue(queue).settings.headStartMs === STRICT_HEAD_START_MS;
-    const heads = [...headsOf(on, lane, isStrict)];
+    const heads = numbers.flatMap((lane) => [...headsOf(on, lane, isStrict)]);
     // Another process may have claimed its last job meanwhile: no transaction holds the two reads together.
     return heads.length === 0 ? [] : [{ queue, type, runAt: Math.min(...heads) }];
   });
@@ -92,7 +95,7 @@ export function countAhead({ on, catalog }: View, id: string, types: readonly st
   if (found === undefined || found[2] !== STATE.pending) return null;
   const [seq, queue, , rank] = found;
   let count = 0;
-  for (const lane of catalog.lanes(queue, types)) {
+  for (const lane of catalog.lanesOfAll(queue, types)) {
     if (count < most) count += on.number(COUNT_RANKED_BEFORE, lane, rank, most - count)!;
     if (count < most) count += on.number(COUNT_CAME_BEFORE, lane, rank, seq, most - count)!;
   }

@@ -5,10 +5,11 @@ import { bindStore, type Verbs } from "../bind-store.ts";
 import type { Store } from "../store.ts";
 import { Connection } from "./connection.ts";
 import { openDatabase, readGivenDatabase } from "./database.ts";
-import { claimJobs, extendLease, isDurable, settleJob, writeNote } from "./exchange.ts";
+import { exchange, extendLease, isDurable, writeNote } from "./exchange.ts";
 import { SqliteFeed } from "./feed.ts";
 import { errorCounts, facetValues, groupErrors } from "./groups.ts";
 import { insertJobs } from "./insert.ts";
+import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
@@ -67,7 +68,11 @@ interface SqliteStoreOptions {
 /** The contract on one file. Each verb is a few statements in the transaction of its tick (see writer.ts). */
 export function storeOver(options: SqliteStoreOptions): Store {
   const { db, isGiven, shareable, release } = options;
-  const writer = new Writer(new Connection(db), { ...options, onHints: (hints) => feed.tell(hints) });
+  const writer = new Writer(new Connection(db), {
+    ...options,
+    onHints: (hints) => feed.tell(hints),
+    onCommit: () => feed.committed(),
+  });
   const feed = new SqliteFeed(writer);
   const callers = new CallersTransactions({ ...options, given: isGiven ? db : null, onGiven: () => feed.lookAtAll() });
   return bindStore({
@@ -90,11 +95,7 @@ export function storeOver(options: SqliteStoreOptions): Store {
 
 const VERBS: Verbs<Writer> = {
   insert: insertJobs,
-  exchange: (writer, settlements, claims) =>
-    writer.run(isDurable(settlements, claims), (tx) => ({
-      settled: settlements.map((settlement) => settleJob(tx, settlement)),
-      claimed: claims.map((claim) => claimJobs(tx, claim)),
-    })),
+  exchange: (writer, settlements, claims) => writer.run(isDurable(settlements, claims), (tx) => exchange(tx, settlements, claims)),
   extend: withoutSync((tx, leases) => leases.map((lease) => extendLease(tx, lease))),
   note: withoutSync((tx, notes) => notes.map((note) => writeNote(tx, note))),
   change: durably((tx, ids, move, manual) => ids.map((id) => changeJob(tx, id, move, manual))),
@@ -115,6 +116,10 @@ const VERBS: Verbs<Writer> = {
   rerank: withoutSync(rerankJobs),
   queues: reading(queueStates),
   configure: durably(configureQueue),
+  setKeyLimits: durably(setKeyLimits),
+  keyLimits: reading(listKeyLimits),
+  limitUse: reading(limitUse),
+  busiestKeys: reading(busiestKeys),
   oldest: reading(oldestPending),
   ahead: reading(countAhead),
   counters: reading(readCounters),

@@ -17,7 +17,7 @@ import { AT_REST, PENDING, RUNNING, WAITS_FOR_TIME } from "./index-terms.ts";
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const SETTING_COLUMNS = QUEUE_SETTINGS.map(({ column }) => column);
-const QUEUE_COLUMNS = `id, name, paused, reranked_to, ${SETTING_COLUMNS.join(", ")}`;
+const QUEUE_COLUMNS = `id, name, paused, reranked_to, keyed, limits_without_key, ${SETTING_COLUMNS.join(", ")}`;
 
 /** In: name. */
 export const FIND_QUEUE = `select ${QUEUE_COLUMNS} from millrace_queue where name = ?`;
@@ -107,6 +107,11 @@ export const INSERT_JOB = `insert into millrace_job
   (id, lane, queue, state, rank, priority, run_at, payload, max_retries, max_lost, retry_delay, timeout, key, key_ttl, extra, created_at,
     updated_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
+/** The same for a job with a limit key. In: the same, then line. */
+export const INSERT_KEYED_JOB = `insert into millrace_job
+  (id, lane, queue, state, rank, priority, run_at, payload, max_retries, max_lost, retry_delay, timeout, key, key_ttl, extra, created_at,
+    updated_at, line)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
 
 /**
  * In: queue, field, value. For the job that was just inserted; rows of this table have no row numbers, so several can follow.
@@ -164,7 +169,7 @@ export const RENEW_TAKEN = "update millrace_job set lease_until = ? where seq = 
 /** The plain end (see core/lifecycle.ts), a hot path. In: result, settled, held_ms, now, ended_at, updated_at, run_ms, id, fence. Out: what to count. */
 export const COMPLETE_JOB = `update millrace_job
   set state = ${STATE.completed}, result = ?, error = null, settled = ?, started_at = min(started_at + ?, ?), ended_at = ?, updated_at = ?, run_ms = ?, lease_until = null
-  where id = ? and ${RUNNING} and fence = ? returning queue, lane, priority, started_at, run_at`;
+  where id = ? and ${RUNNING} and fence = ? returning queue, lane, priority, started_at, run_at, line`;
 
 /** The same for a lease that this process was granted. In: result, settled, started_at, ended_at, updated_at, run_ms, seq, id, fence. */
 export const COMPLETE_GRANTED = `update millrace_job
@@ -173,7 +178,7 @@ export const COMPLETE_GRANTED = `update millrace_job
 
 /** In: id. Out: what a transition needs to know about the job. */
 export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled, lease_until, run_at, attempt, retry_count, snoozes, worker, started_at,
-  ended_at, run_ms, error, key, key_ttl, lost_count, lane from millrace_job where id = ?`;
+  ended_at, run_ms, error, key, key_ttl, lost_count, lane, line from millrace_job where id = ?`;
 
 /**
  * In: state, fence, attempt, retry_count, lost_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, started_at,
@@ -223,7 +228,7 @@ export const READ_LOGS = `select ${LOG_COLUMNS} from millrace_log where job = ? 
 // ── Upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** In: now, limit. */
-export const DUE_JOBS = `select seq, queue, state, priority, run_at, lane, lower(hex(id)) from millrace_job where ${WAITS_FOR_TIME} and run_at <= ? order by run_at, seq limit ?`;
+export const DUE_JOBS = `select seq, queue, state, priority, run_at, lane, lower(hex(id)), line from millrace_job where ${WAITS_FOR_TIME} and run_at <= ? order by run_at, seq limit ?`;
 /** In: rank, updated_at, seq. */
 export const PROMOTE_JOB = `update millrace_job set ${PENDING}, rank = ?, updated_at = ? where seq = ?`;
 export const NEXT_DUE = `select run_at from millrace_job where ${WAITS_FOR_TIME} order by run_at limit 1`;

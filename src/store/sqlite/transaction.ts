@@ -3,6 +3,7 @@ import type { Catalog } from "./catalog.ts";
 import type { Connection } from "./connection.ts";
 import type { GrantedLeases } from "./exchange.ts";
 import type { Counts } from "./counters.ts";
+import type { LineMemory } from "./lines.ts";
 
 /** What a read outside of a transaction works with. */
 export interface View {
@@ -16,6 +17,8 @@ export interface View {
 export interface Transaction extends View {
   /** Adds up what changes; written once before the commit. */
   readonly counts: Counts;
+  /** What it has found out about limit keys. */
+  readonly lines: LineMemory;
   /** The leases of this process; null in a caller's transaction. */
   readonly granted: GrantedLeases | null;
   /** Sends the hint to all processes after the commit. */

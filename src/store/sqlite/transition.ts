@@ -4,6 +4,8 @@ import type { Transition } from "../../core/lifecycle.ts";
 import { rank } from "../../core/rank.ts";
 import { STATE, statusOf } from "../numbers.ts";
 import { encodeError } from "../stored-error.ts";
+import { isKeyed } from "./lane-numbers.ts";
+import { endLease, finishMove, prepareMove } from "./lines.ts";
 import { ADD_ATTEMPT, APPLY_TRANSITION, DROP_KEY, FACTS_OF_JOB } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -30,6 +32,7 @@ export interface Facts {
   readonly error: string | null;
   readonly key: string | null;
   readonly keyTtlMs: number | null;
+  readonly line: number | null;
 }
 
 export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
@@ -58,6 +61,7 @@ export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
     keyTtlMs: row[17] as number | null,
     lostCount: numbers[18]!,
     lane: numbers[19]!,
+    line: row[20] as number | null,
   };
 }
 
@@ -78,6 +82,8 @@ export function applyTransition(tx: Transaction, job: Facts, transition: Transit
   else if (ends && !isTerminal(transition.to)) {
     tx.on.run(ADD_ATTEMPT, job.seq, job.attempt, job.worker, job.startedAt, tx.now, runMs, "failed", error);
   }
+  if (wasRunning) endLease(tx, job.queue, isKeyed(job.lane) ? job.line : null);
+  if (isKeyed(job.lane)) prepareMove(tx, queue, job, to);
   tx.on.run(
     APPLY_TRANSITION,
     to,
@@ -101,6 +107,7 @@ export function applyTransition(tx: Transaction, job: Facts, transition: Transit
     tx.now,
     job.seq,
   );
+  if (isKeyed(job.lane)) finishMove(tx, queue, job, to);
   countTransition(tx, job, transition, runMs);
   // A cancel or upkeep ended it: its holder may not know.
   const endsOthersLease = wasRunning && (mark === null || transition.losses === "add");

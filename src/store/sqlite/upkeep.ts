@@ -7,6 +7,9 @@ import { BUCKETS_PER_TYPE, KEPT_STATES, readTyped, STATE, STEP } from "../number
 import { addPacked, type Amounts, packTimes, WHOLE_QUEUE } from "../packed-times.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import { facetsIn, hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
+import { isKeyed } from "./lane-numbers.ts";
+import { sweepLimitKeys } from "./limits.ts";
+import { prepareMove } from "./lines.ts";
 import { deleteJob } from "./manage.ts";
 import {
   DROP_EXPIRED_KEYS,
@@ -41,10 +44,13 @@ import {
 } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 
+type DueRow = [seq: number, queue: number, state: number, priority: number, runAt: number, lane: number, id: string, line: number | null];
+
 export function promoteJobs(tx: Transaction, limit: number, tell = false): Promoted {
-  const due = tx.on.all(DUE_JOBS, tx.now, limit) as [number, number, number, number, number, number, string][];
-  for (const [seq, queueId, state, priority, runAt] of due) {
+  const due = tx.on.all(DUE_JOBS, tx.now, limit) as DueRow[];
+  for (const [seq, queueId, state, priority, runAt, lane, , line] of due) {
     const queue = tx.catalog.queueById(queueId);
+    if (isKeyed(lane)) prepareMove(tx, queue, { seq, lane, priority, state, line }, STATE.pending);
     tx.on.run(PROMOTE_JOB, rank(runAt, priority, queue.settings.headStartMs), tx.now, seq);
     tx.counts.move(queueId, priority, state, STATE.pending);
     tx.sendHint({ topic: "work", queue: queue.name });
@@ -138,7 +144,8 @@ export function sweep(tx: Transaction, keep: { readonly minutesMs: number; reado
     tx.on.run(DROP_OLD_MARKS, tx.now, limit) +
     tx.on.run(DROP_OLD_SCHEMAS, tx.now, limit) +
     tx.on.run(DROP_OLD_MUTES, tx.now, limit) +
-    tx.on.run(DROP_OLD_AUDIT, tx.now - AUDIT_KEPT_MS, limit);
+    tx.on.run(DROP_OLD_AUDIT, tx.now - AUDIT_KEPT_MS, limit) +
+    sweepLimitKeys(tx, limit);
   return { removed };
 }
 

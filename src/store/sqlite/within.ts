@@ -7,10 +7,11 @@ import type { TransactionVerbs } from "../store.ts";
 import { Catalog } from "./catalog.ts";
 import { Connection } from "./connection.ts";
 import { fileOf, isBetterSqlite3, isDatabase, TWO_LIBRARIES } from "./database.ts";
-import { settleJob } from "./exchange.ts";
+import { settleJob, writeNote } from "./exchange.ts";
 import { FileTime } from "./file-time.ts";
 import { insertJob } from "./insert.ts";
 import { Counts } from "./counters.ts";
+import { LineMemory } from "./lines.ts";
 import { topicOf } from "./writer.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
@@ -42,6 +43,7 @@ export class CallersTransactions {
     return {
       insert: async (jobs) => this.#run(on, (inside) => jobs.map((job) => insertJob(inside, job))),
       settle: async (settlements) => this.#run(on, (inside) => settlements.map((settlement) => settleJob(inside, settlement))),
+      note: async (notes) => this.#run(on, (inside) => notes.map((note) => writeNote(inside, note))),
     };
   }
 
@@ -53,6 +55,7 @@ export class CallersTransactions {
       now: new FileTime(on, this.#options.clock).take(),
       catalog: new Catalog(on),
       counts,
+      lines: new LineMemory(),
       granted: null,
       sendHint: (hint) => topics.add(topicOf(hint)),
     };

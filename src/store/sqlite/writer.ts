@@ -9,6 +9,7 @@ import { isBusy, storeError } from "./database.ts";
 import { FileTime } from "./file-time.ts";
 import { GrantedLeases } from "./exchange.ts";
 import { Counts } from "./counters.ts";
+import { LineMemory } from "./lines.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
 
@@ -19,6 +20,8 @@ export interface WriterOptions {
   /** Whether commits wait for the disk. */
   readonly fullSync: boolean;
   readonly onHints: (hints: readonly Hint[]) => void;
+  /** Called after each commit. */
+  readonly onCommit: () => void;
   /** Called each time a group has to wait because another process writes. */
   readonly onLocked?: (() => void) | undefined;
 }
@@ -182,26 +185,36 @@ export class Writer {
     db.exec("begin immediate");
     catalog.forgetSettings();
     const hints = new Map<string, Hint>();
+    /** Which call of the group sent each hint last. */
+    const sentBy = new Map<string, number>();
+    let present = 0;
     const tx: Transaction = {
       on: this.#on,
       now: this.#time.take(),
       catalog,
       counts: this.#counts,
+      lines: new LineMemory(),
       granted: this.#granted,
       sendHint: (hint) => {
         const topic = topicOf(hint);
         const before = hints.get(topic);
+        sentBy.set(topic, present);
         if (before?.topic !== "due" || hint.topic !== "due" || hint.inMs < before.inMs) hints.set(topic, hint);
       },
     };
-    const answers = group.map((work) => work.run(tx));
+    const answers = group.map((work, index) => {
+      present = index;
+      return work.run(tx);
+    });
     this.#counts.write(this.#on, tx.now);
     for (const topic of hints.keys()) this.#on.run(RAISE_SIGNAL, topic);
     db.exec("commit");
+    this.#options.onCommit();
     this.#busyTries = 0;
     group.forEach((work, index) => work.resolve(answers[index] as never));
-    const told = (topic: string): boolean => group.some((work) => work.told.has(topic));
-    const untold = [...hints].flatMap(([topic, hint]) => (told(topic) ? [] : [hint]));
+    // Who heard of an insert before the commit may have claimed before the next call of this group, which made another job pending.
+    const isTold = (topic: string): boolean => group.slice(sentBy.get(topic)).some((work) => work.told.has(topic));
+    const untold = [...hints].flatMap(([topic, hint]) => (isTold(topic) ? [] : [hint]));
     if (untold.length > 0) this.#options.onHints(untold);
   }
 
