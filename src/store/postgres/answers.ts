@@ -16,6 +16,8 @@ export const ADMITTED = {
   /** Somebody else took the key meanwhile: ask again. */
   overtaken: 6,
   leftOut: 7,
+  /** Its limit key has as many waiting jobs as it may have. */
+  fullKey: 8,
 } as const;
 
 /** What `change` or `remove` did with a job. One without an answer is missing. */
@@ -25,3 +27,8 @@ export const CHANGED = { done: 0, refused: 1, missing: 2, leftOut: 3 } as const;
 export const LEASE_ANSWERS: readonly LeaseAnswer[] = ["ok", "stale", "cancelled", "locked"];
 
 export const leaseAnswer = (answer: LeaseAnswer): number => LEASE_ANSWERS.indexOf(answer);
+
+/** Rows of `exchange` that are no claimed job, instead of the number of the claim. See functions/exchange.ts. */
+export const HEAD = -1;
+export const CLOGGED = -2;
+export const ASK_AGAIN = -3;

@@ -22,6 +22,7 @@ export interface GivenPool {
 /** What we read of a Pool of `pg`. */
 interface PgPool extends DriverPool {
   readonly idleCount: number;
+  readonly waitingCount: number;
   readonly totalCount: number;
   readonly Client: Driver["Client"];
   readonly options: ClientOptions & {
@@ -68,6 +69,11 @@ class CallersPool implements Pool {
   readonly #pool: PgPool;
   readonly #spare: Pool;
   readonly #ofSpare = new WeakSet<PooledClient>();
+  /** Calls that wait for a connection of the pool, for a short time. One question stands in the pool's own queue for all of them. */
+  readonly #waiting: PromiseWithResolvers<PooledClient | null>[] = [];
+  #isAsking = false;
+  /** Whether a call waited too long. Then calls take a spare one at once, until the question is answered. */
+  #isExhausted = false;
 
   constructor(pool: PgPool, spare: Pool) {
     this.#pool = pool;
@@ -77,18 +83,54 @@ class CallersPool implements Pool {
   }
 
   async take(): Promise<PooledClient> {
-    const isEmpty = this.#pool.idleCount === 0 && this.#pool.totalCount >= this.#pool.options.max;
-    const waiting = this.#pool.connect();
-    const client = await (isEmpty ? atMost(systemClock, PATIENCE_MS, waiting) : waiting);
-    if (client === null) {
-      waiting.then((late) => late.release(), ignore);
-      const spare = await this.#spare.take();
-      this.#ofSpare.add(spare);
-      return spare;
-    }
+    if (this.#isExhausted) return this.#takeSpare();
+    const { idleCount, waitingCount, totalCount, options } = this.#pool;
+    // A pool hands out a free connection only after this tick: others may be waiting for it.
+    const isEmpty = idleCount <= waitingCount && totalCount >= options.max;
+    const client = await (isEmpty || this.#waiting.length > 0 ? this.#takeSoon() : this.#pool.connect());
+    if (client === null) return this.#takeSpare();
     // If it dies in our hands, its query fails. The event would end the process.
     client.on("error", ignore);
     return client;
+  }
+
+  async #takeSpare(): Promise<PooledClient> {
+    const spare = await this.#spare.take();
+    this.#ofSpare.add(spare);
+    return spare;
+  }
+
+  /** A connection of the pool, if it has one soon. */
+  async #takeSoon(): Promise<PooledClient | null> {
+    const call = Promise.withResolvers<PooledClient | null>();
+    this.#waiting.push(call);
+    this.#ask();
+    const client = await atMost(systemClock, PATIENCE_MS, call.promise);
+    const place = this.#waiting.indexOf(call);
+    // It may have got one in the same moment in which its time was over.
+    if (place < 0) return client ?? call.promise;
+    this.#waiting.splice(place, 1);
+    this.#isExhausted = true;
+    return null;
+  }
+
+  /**
+   * Asks the pool for one connection, and again while calls wait. Never for two at once: in its queue they would keep the application
+   * waiting. The question stays there when no call waits for it any more: its answer says that the pool has connections again.
+   */
+  #ask(): void {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    const answer = (client: PooledClient | null): void => {
+      this.#isAsking = false;
+      this.#isExhausted = false;
+      const call = this.#waiting.shift();
+      if (call === undefined) client?.release();
+      else call.resolve(client);
+      if (this.#waiting.length > 0) this.#ask();
+    };
+    // If the pool gave up, a spare connection will do; or it fails, too, and says why.
+    this.#pool.connect().then(answer, () => answer(null));
   }
 
   release(client: PooledClient): void {

@@ -1,18 +1,26 @@
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { type Names, numbers, type Row, texts } from "./codec.ts";
 import type { Connections } from "./connections.ts";
+import { KEYED_MARK } from "./lines.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Lane extends Names {
+  /** Negative if its jobs have a limit key. */
   readonly id: number;
   readonly queueId: number;
+}
+
+/** What needs a lane. */
+interface Wanted extends Names {
+  readonly limitKey?: string | null;
 }
 
 /** Asks on the connection of a caller's transaction. */
 type Ask = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
 /**
- * Queues and lanes by name and by number. A lane is one (queue, type, priority); jobs and indexes hold its small number.
+ * Queues and lanes by name and by number. A lane is one (queue, type, priority), for jobs with or without a limit key; jobs and indexes
+ * hold its small number.
  *
  * Numbers never change, so they are kept for good. They are committed on their own, before the jobs that need them: a caller's transaction
  * then neither holds a name that others wait for, nor undoes it when it rolls back. A number alone does not make a queue show up.
@@ -24,7 +32,7 @@ export class Catalog {
   readonly #connections: Connections;
   readonly #sql: Statements;
   readonly #lanes = new Map<number, Lane>();
-  /** By queue, then `priority type`: the first lookup needs no new string. */
+  /** By queue, then `priority type`, as stored: the first lookup needs no new string. */
   readonly #byName = new Map<string, Map<string, Lane>>();
   readonly #queueNames = new Map<number, string>();
 
@@ -34,12 +42,12 @@ export class Catalog {
   }
 
   /** The lane of each item; makes new ones. Usually all are known and it answers at once. */
-  lanes(items: readonly Names[]): Lane[] | Promise<Lane[]> {
+  lanes(items: readonly Wanted[]): Lane[] | Promise<Lane[]> {
     return this.#known(items) ?? this.#createLanes(items);
   }
 
   /** As `lanes`, inside a caller's transaction. `ask` uses the caller's connection. */
-  async lanesWithin(items: readonly Names[], ask: Ask): Promise<Lane[]> {
+  async lanesWithin(items: readonly Wanted[], ask: Ask): Promise<Lane[]> {
     const known = this.#known(items);
     if (known !== null) return known;
     const wanted = distinct(items);
@@ -76,17 +84,21 @@ export class Catalog {
     await this.#connections.call(this.#sql.addQueues, [texts(names), ...QUEUE_SETTINGS.map(({ usual }) => usual)]);
   }
 
-  #known(items: readonly Names[]): Lane[] | null {
+  #known(items: readonly Wanted[]): Lane[] | null {
     const known: Lane[] = [];
+    let lane: Lane | undefined;
     for (const item of items) {
-      const lane = this.#byName.get(item.queue)?.get(`${item.priority} ${item.type}`);
+      // Neighbours are often of one kind, and the lookup makes a string.
+      if (lane?.type !== item.type || lane.queue !== item.queue || lane.priority !== item.priority || lane.id < 0 !== isKeyed(item)) {
+        lane = this.#byName.get(item.queue)?.get(`${item.priority} ${storedType(item)}`);
+      }
       if (lane === undefined) return null;
       known.push(lane);
     }
     return known;
   }
 
-  async #createLanes(items: readonly Names[]): Promise<Lane[]> {
+  async #createLanes(items: readonly Wanted[]): Promise<Lane[]> {
     const wanted = distinct(items);
     if (!(await this.#lookUp(wanted)).every(hasLane)) {
       await this.addQueues(wanted.map(({ queue }) => queue));
@@ -96,14 +108,14 @@ export class Catalog {
     return this.#known(items)!;
   }
 
-  async #lookUp(wanted: readonly Names[]): Promise<Row[]> {
+  async #lookUp(wanted: readonly Wanted[]): Promise<Row[]> {
     const rows = await this.#connections.call(this.#sql.lanesByName, columnsOf(wanted));
     this.#remember(rows.filter(hasLane));
     return rows;
   }
 
   /** Adds lanes to queues that the caller's transaction has made. */
-  async #completeWithin(wanted: readonly Names[], ask: Ask): Promise<Map<string, Lane>> {
+  async #completeWithin(wanted: readonly Wanted[], ask: Ask): Promise<Map<string, Lane>> {
     if (wanted.length === 0) return new Map();
     await ask(this.#sql.addLanesWithin, columnsOf(wanted));
     const rows = await ask(this.#sql.lanesByNameWithin, columnsOf(wanted));
@@ -115,7 +127,7 @@ export class Catalog {
       this.#lanes.set(lane.id, lane);
       this.#queueNames.set(lane.queueId, lane.queue);
       const ofQueue = this.#byName.get(lane.queue) ?? new Map<string, Lane>();
-      this.#byName.set(lane.queue, ofQueue.set(`${lane.priority} ${lane.type}`, lane));
+      this.#byName.set(lane.queue, ofQueue.set(`${lane.priority} ${storedType(lane)}`, lane));
     }
   }
 }
@@ -123,7 +135,15 @@ export class Catalog {
 /** A row of a lane, as statements answer it. */
 export function toLane(row: Row): Lane {
   const [id, queueId, queue, type, priority] = row as [number, number, string, string, number];
-  return { id, queueId, queue, type, priority };
+  return { id, queueId, queue, type: type.endsWith(KEYED_MARK) ? type.slice(0, -1) : type, priority };
+}
+
+function isKeyed(item: Wanted | Lane): boolean {
+  return "queueId" in item ? item.id < 0 : item.limitKey !== null && item.limitKey !== undefined;
+}
+
+function storedType(item: Wanted | Lane): string {
+  return isKeyed(item) ? item.type + KEYED_MARK : item.type;
 }
 
 function hasLane([id]: Row): boolean {
@@ -135,14 +155,14 @@ function isBehind([lane, queue]: Row, seen: Row | undefined): boolean {
   return seen !== undefined && ((lane === null && seen[0] !== null) || (queue === null && seen[1] !== null));
 }
 
-function nameOf({ queue, type, priority }: Names): string {
-  return `${priority} ${type} ${queue}`;
+function nameOf(item: Wanted | Lane): string {
+  return `${item.priority} ${storedType(item)} ${item.queue}`;
 }
 
-function distinct(items: readonly Names[]): Names[] {
+function distinct(items: readonly Wanted[]): Wanted[] {
   return [...new Map(items.map((item) => [nameOf(item), item])).values()];
 }
 
-function columnsOf(wanted: readonly Names[]): string[] {
-  return [texts(wanted.map(({ queue }) => queue)), texts(wanted.map(({ type }) => type)), numbers(wanted.map(({ priority }) => priority))];
+function columnsOf(wanted: readonly Wanted[]): string[] {
+  return [texts(wanted.map(({ queue }) => queue)), texts(wanted.map(storedType)), numbers(wanted.map(({ priority }) => priority))];
 }

@@ -51,15 +51,21 @@ interface Extra {
   webhookUrl?: string;
   /** Only if it is not exponential. */
   backoff?: string;
+  /** As encodeText writes it, because the server reads it. */
+  limitKey?: string;
+  /** Only if it is not 1. */
+  cost?: number;
 }
 
-export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl" | "backoff">): string | null {
+export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl" | "backoff" | "limitKey" | "cost">): string | null {
   const waitsAsUsual = job.backoff === USUAL_JOB.backoff;
-  if (job.meta === null && job.webhookUrl === null && waitsAsUsual) return null;
+  if (job.meta === null && job.webhookUrl === null && waitsAsUsual && job.limitKey === null && job.cost === 1) return null;
   const extra: Extra = {};
   if (job.meta !== null) extra.meta = job.meta;
   if (job.webhookUrl !== null) extra.webhookUrl = job.webhookUrl;
   if (!waitsAsUsual) extra.backoff = job.backoff;
+  if (job.limitKey !== null) extra.limitKey = encodeText(job.limitKey);
+  if (job.cost !== 1) extra.cost = job.cost;
   return JSON.stringify(extra);
 }
 
@@ -173,6 +179,8 @@ const AT = Object.fromEntries(Object.keys(FULL).map((name, index) => [name, inde
 
 export const laneOf = (row: Row, from = 0): number => row[from + AT.lane] as number;
 
+export const runAtOf = (row: Row, from = 0): number | null => row[from + AT.run_at] as number | null;
+
 /** Names that a row has only a number for. */
 export interface Names {
   readonly queue: string;
@@ -189,13 +197,19 @@ export function readJob(row: Row, names: Names, from = 0): JobRecord {
   return record;
 }
 
-/** Reads a claimed job. What its claim tells is null, unless the claim was repeated (see functions/exchange.ts). */
+/** Reads a claimed job. What its claim tells, and what most jobs have, is null, unless the claim was repeated (see functions/exchange.ts). */
 export function readGranted(row: Row, names: Names, deadLetters: boolean, { workerId, leaseMs }: Claim, from = 0): LeasedRecord {
   const claimedAt = row[from + AT.started_at] as number;
   row[from + AT.state] ??= STATE.running;
   row[from + AT.worker] ??= encodeText(workerId);
   row[from + AT.updated_at] ??= claimedAt;
   row[from + AT.lease_until] ??= claimedAt + leaseMs;
+  row[from + AT.run_at] ??= row[from + AT.created_at]!;
+  row[from + AT.attempt] ??= 1;
+  row[from + AT.fence] ??= row[from + AT.attempt]!;
+  row[from + AT.retry_count] ??= 0;
+  row[from + AT.lost_count] ??= 0;
+  row[from + AT.snoozes] ??= 0;
   const record = readJob(row, names, from) as { -readonly [K in keyof LeasedRecord]: LeasedRecord[K] };
   record.leaseUntil = row[from + AT.lease_until] as number;
   record.deadLetters = deadLetters;
@@ -203,43 +217,44 @@ export function readGranted(row: Row, names: Names, deadLetters: boolean, { work
 }
 
 export function readSummary(row: Row, names: Names, from = 0): JobSummaryRecord {
-  const column = (name: keyof typeof FULL): Row[number] => row[from + AT[name]]!;
-  const extra = column("extra") === null ? NO_EXTRA : (JSON.parse(column("extra") as string) as Extra);
-  const key = column("key") as string | null;
-  const facets = column("facets") as string | null;
-  const worker = column("worker") as string | null;
-  const progress = column("progress") as string | null;
+  const extra = row[from + AT.extra] === null ? NO_EXTRA : (JSON.parse(row[from + AT.extra] as string) as Extra);
+  const key = row[from + AT.key] as string | null;
+  const facets = row[from + AT.facets] as string | null;
+  const worker = row[from + AT.worker] as string | null;
+  const progress = row[from + AT.progress] as string | null;
   return {
-    id: column("id") as string,
+    id: row[from + AT.id] as string,
     type: names.type,
     queue: names.queue,
     priority: names.priority,
-    status: statusOf(column("state") as number),
-    maxRetries: column("max_retries") as number,
-    retryCount: column("retry_count") as number,
-    maxLost: (column("max_lost") as number | null) ?? usualMaxLost(column("max_retries") as number),
-    lostCount: column("lost_count") as number,
-    attempt: column("attempt") as number,
-    snoozes: column("snoozes") as number,
-    retryDelayMs: column("retry_delay") as number,
+    status: statusOf(row[from + AT.state] as number),
+    maxRetries: row[from + AT.max_retries] as number,
+    retryCount: row[from + AT.retry_count] as number,
+    maxLost: (row[from + AT.max_lost] as number | null) ?? usualMaxLost(row[from + AT.max_retries] as number),
+    lostCount: row[from + AT.lost_count] as number,
+    attempt: row[from + AT.attempt] as number,
+    snoozes: row[from + AT.snoozes] as number,
+    retryDelayMs: row[from + AT.retry_delay] as number,
     backoff: extra.backoff ?? USUAL_JOB.backoff,
-    timeoutMs: column("timeout") as number,
-    error: withoutStack(readError(column("error") as string | null)),
+    timeoutMs: row[from + AT.timeout] as number,
+    error: withoutStack(readError(row[from + AT.error] as string | null)),
     progress: progress === null ? null : (JSON.parse(progress) as Progress),
     idempotencyKey: key === null ? null : decodeText(key),
-    keyTtlMs: (column("key_ttl") as number | null) ?? 0,
+    keyTtlMs: (row[from + AT.key_ttl] as number | null) ?? 0,
     webhookUrl: extra.webhookUrl ?? null,
-    tags: readTags(column("tags") as string | null),
+    tags: readTags(row[from + AT.tags] as string | null),
     meta: extra.meta ?? null,
     facets: facets === null ? null : (JSON.parse(facets) as Facets),
+    limitKey: extra.limitKey === undefined ? null : decodeText(extra.limitKey),
+    cost: extra.cost ?? 1,
     workerId: worker === null ? null : decodeText(worker),
-    fence: column("fence") as number,
-    createdAt: column("created_at") as number,
-    updatedAt: column("updated_at") as number,
-    runAt: column("run_at") as number,
-    startedAt: column("started_at") as number | null,
-    completedAt: column("ended_at") as number | null,
-    runMs: column("run_ms") as number | null,
+    fence: row[from + AT.fence] as number,
+    createdAt: row[from + AT.created_at] as number,
+    updatedAt: row[from + AT.updated_at] as number,
+    runAt: row[from + AT.run_at] as number,
+    startedAt: row[from + AT.started_at] as number | null,
+    completedAt: row[from + AT.ended_at] as number | null,
+    runMs: row[from + AT.run_ms] as number | null,
   };
 }
 

@@ -1,13 +1,25 @@
 import { randomUUID } from "node:crypto";
 import type { NewJob } from "../../core/job.ts";
 import { isPlainEnd } from "../../core/lifecycle.ts";
-import { settledMark } from "../numbers.ts";
-import type { Claim, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import { LARGEST_FENCE, settledMark } from "../numbers.ts";
+import type { Claim, ExchangeAnswer, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
 import type { Arrays } from "./arrays.ts";
-import { LEASE_ANSWERS, leaseAnswer } from "./answers.ts";
+import { ASK_AGAIN, CLOGGED, HEAD, LEASE_ANSWERS, leaseAnswer } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import { encodeExtra, encodeFacets, encodeTags, encodeText, encodeTransition, ids, laneOf, readGranted, type Row } from "./codec.ts";
+import {
+  encodeExtra,
+  encodeFacets,
+  encodeTags,
+  encodeText,
+  encodeTransition,
+  ids,
+  laneOf,
+  readGranted,
+  runAtOf,
+  type Row,
+} from "./codec.ts";
 import { type Context, inRounds, pick, readNumbers, roundsById } from "./context.ts";
+import { KEYED_MARK } from "./lines.ts";
 import type { UsedStarts } from "./read-starts.ts";
 import { type Request, waitOrLeaveOut } from "./wait-or-leave-out.ts";
 import { dueHints } from "./notifications.ts";
@@ -15,18 +27,12 @@ import { dueHints } from "./notifications.ts";
 const LEFT_OUT = leaseAnswer("locked");
 
 /** Columns of `exchange`: the number of the claim, the answers to settlements, queues with work, dead letters; then the job. */
-const HEAD = -1;
-const CLOGGED = -2;
 const SETTLED_AT = 1;
 const WOKEN_AT = 2;
 const DEAD_LETTERS_AT = 3;
 const JOB_AT = 4;
 
-export async function exchange(
-  context: Context,
-  settlements: readonly Settlement[],
-  claims: readonly Claim[],
-): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
+export async function exchange(context: Context, settlements: readonly Settlement[], claims: readonly Claim[]): Promise<ExchangeAnswer> {
   const settled: LeaseAnswer[] = [];
   // If a call reports one lease twice, the second report sees the result of the first.
   const turns = roundsById(settlements);
@@ -36,9 +42,9 @@ export async function exchange(
   }
   const last = turns.at(-1) ?? [];
   if (last.length === 0 && claims.length === 0) return { settled, claimed: [] };
-  const { answers, claimed } = await call(context, pick(settlements, last), claims);
+  const { answers, ...claimed } = await call(context, pick(settlements, last), claims);
   last.forEach((index, at) => (settled[index] = answers[at]!));
-  return { settled, claimed };
+  return { settled, ...claimed };
 }
 
 export async function extendLeases(context: Context, leases: readonly (Lease & { readonly leaseMs: number })[]): Promise<LeaseAnswer[]> {
@@ -53,7 +59,7 @@ async function call(
   context: Context,
   settlements: readonly Settlement[],
   claims: readonly Claim[],
-): Promise<{ answers: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
+): Promise<{ answers: LeaseAnswer[] } & Omit<ExchangeAnswer, "settled">> {
   const { connections, sql, now } = context;
   const { order, values } = settlementValues(settlements, await lanesToFollow(context, settlements), context.arrays);
   const starts = claims.length === 0 ? null : context.laneStarts.next();
@@ -69,9 +75,21 @@ async function call(
   const answers = orderedAnswers(order, settledIn(rows[0]));
   const head = isHead(rows[0]) ? rows.shift()! : null;
   sendHints(context, settlements, answers, head);
-  const granted = rows.filter(([claim]) => claim !== CLOGGED);
-  if (claims.length > 0 && starts === null) context.laneStarts.looked(granted.length < rows.length);
-  return { answers, claimed: await readClaimed(context, granted, claims, starts) };
+  const granted = rows.filter((row) => (row[0] as number) >= 0);
+  if (claims.length > 0 && starts === null) context.laneStarts.looked(rows.some((row) => row[0] === CLOGGED));
+  return { answers, claimed: await readClaimed(context, granted, claims, starts), ...readAgain(rows, claims) };
+}
+
+/** When to ask again for each claim, if for any. */
+function readAgain(rows: readonly Row[], claims: readonly Claim[]): { againInMs?: (number | null)[] } {
+  const againInMs: (number | null)[] = claims.map(() => null);
+  for (const row of rows) {
+    if (row[0] !== ASK_AGAIN) continue;
+    const [claim] = readNumbers(row[WOKEN_AT] as string) as [number];
+    const inMs = runAtOf(row, JOB_AT);
+    if (inMs !== null) againInMs[claim] = Math.min(againInMs[claim] ?? Infinity, Math.max(0, inMs));
+  }
+  return againInMs.every((inMs) => inMs === null) ? {} : { againInMs };
 }
 
 async function readClaimed(
@@ -106,7 +124,7 @@ async function extend(context: Context, leases: readonly (Lease & { readonly lea
   const { connections, sql, arrays, now } = context;
   const values = [
     arrays.ids(leases.map(({ id }) => id)),
-    arrays.ints(leases.map(({ fence }) => fence)),
+    arrays.ints(leases.map(encodeFence)),
     arrays.bigints(leases.map(({ leaseMs }) => leaseMs)),
   ];
   const request = leaseRequest(leases.length, (on, careful) => on.query(sql.extend, [now(), careful, ...values]));
@@ -116,16 +134,22 @@ async function extend(context: Context, leases: readonly (Lease & { readonly lea
 
 async function note(context: Context, notes: readonly Note[]): Promise<LeaseAnswer[]> {
   const { connections, sql, now } = context;
-  const items = notes.map(({ id, fence, progress, lines }, index) => ({
-    ord: index + 1,
-    id,
-    fence,
-    new_progress: progress === null ? null : JSON.stringify(progress),
-    lines: lines.map(encodeText),
-  }));
-  const request = leaseRequest(notes.length, (on, careful) => on.query(sql.note, [now(), careful, JSON.stringify(items)]));
+  const items = noteItems(notes);
+  const request = leaseRequest(notes.length, (on, careful) => on.query(sql.note, [now(), true, careful, items]));
   const [row] = await waitOrLeaveOut(connections, request);
   return readAnswers(notes.length, row![0] as string | null);
+}
+
+/** Notes as the function `note` reads them. */
+export function noteItems(notes: readonly Note[]): string {
+  const items = notes.map((written, index) => ({
+    ord: index + 1,
+    id: written.id,
+    fence: encodeFence(written),
+    new_progress: written.progress === null ? null : JSON.stringify(written.progress),
+    lines: written.lines.map(encodeText),
+  }));
+  return JSON.stringify(items);
 }
 
 /** A call whose answer is one row with an answer for each lease. */
@@ -143,7 +167,12 @@ function settledIn(row: Row | undefined): number[] {
 }
 
 function readAnswers(count: number, text: string | null): LeaseAnswer[] {
-  return text === null ? Array.from({ length: count }, () => "ok") : readNumbers(text).map((number) => LEASE_ANSWERS[number]!);
+  return inOrder(count, text === null ? null : readNumbers(text));
+}
+
+/** The answers to leases; null: all are ok. */
+export function inOrder(count: number, answers: readonly number[] | null): LeaseAnswer[] {
+  return answers === null ? Array.from({ length: count }, () => "ok") : answers.map((number) => LEASE_ANSWERS[number]!);
 }
 
 /** The lanes of follow-up jobs. Looked up first, because the catalog commits on its own. */
@@ -177,7 +206,7 @@ export function settlementValues(
   const order: number[] = [];
   const later: number[] = [];
   settlements.forEach((settlement, index) => {
-    if (settlement.ifExpired || !isPlainEnd(settlement.transition)) return void later.push(index);
+    if (settlement.ifExpired || usesLimits(settlement) || !isPlainEnd(settlement.transition)) return void later.push(index);
     ends.push(settlement);
     order.push(index);
   });
@@ -187,7 +216,7 @@ export function settlementValues(
       ? [null, null, null, null, null, null]
       : [
           arrays.ids(ends.map(({ id }) => id)),
-          arrays.ints(ends.map(({ fence }) => fence)),
+          arrays.ints(ends.map(encodeFence)),
           arrays.bigints(ends.map(({ fence, outcome }) => settledMark(fence, outcome))),
           arrays.texts(ends.map(({ transition }) => transition.result ?? null)),
           arrays.floats(ends.map(({ transition }) => transition.runMs)),
@@ -199,6 +228,10 @@ export function settlementValues(
   });
   const faceted = following.flatMap(({ id, facets }) => (facets === null ? [] : id));
   return { order, values: [...columns, jsonOrNull(others), jsonOrNull(following), faceted.length === 0 ? null : ids(faceted)] };
+}
+
+function usesLimits({ unstarted, holdMs, spend }: Settlement): boolean {
+  return unstarted === true || holdMs !== undefined || spend !== undefined;
 }
 
 function jsonOrNull(items: readonly object[]): string | null {
@@ -234,8 +267,19 @@ export function orderedAnswers(order: readonly number[], answers: readonly numbe
   return ordered;
 }
 
-function encodeOther({ id, fence, outcome, transition, ifExpired, heldMs: held }: Settlement, ord: number): object {
-  return { ord, id, fence, mark: settledMark(fence, outcome), if_expired: ifExpired, held, ...encodeTransition(transition) };
+function encodeOther(settlement: Settlement, ord: number): object {
+  const { id, fence, outcome, transition, ifExpired, heldMs: held } = settlement;
+  const lease = { id, fence: encodeFence(settlement), mark: settledMark(fence, outcome), if_expired: ifExpired };
+  const { unstarted, holdMs: hold, spend } = settlement;
+  const uses = usesLimits(settlement) ? { uses_limits: true, unstarted, hold, spend } : {};
+  return { ord, ...lease, held, ...uses, ...encodeTransition(transition) };
+}
+
+const NO_FENCE = -1;
+
+/** A fence that the server's integers cannot hold fails a whole call. */
+function encodeFence({ fence }: Lease): number {
+  return fence > LARGEST_FENCE ? NO_FENCE : fence;
 }
 
 /** The tries of one call. Each has a name, so that the server recognises one that arrives after we gave it up. */
@@ -258,7 +302,7 @@ function encodeClaims(claims: readonly Claim[], tries: Tries, starts: UsedStarts
     claims.map((claim) => ({
       worker: encodeText(claim.workerId),
       queues: claim.queues,
-      types: claim.types === "*" ? null : claim.types,
+      types: claim.types === "*" ? null : claim.types.flatMap((type) => [type, type + KEYED_MARK]),
       lim: claim.limit,
       lease: claim.leaseMs,
       turn: claim.turn,

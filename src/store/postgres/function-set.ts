@@ -23,6 +23,10 @@ import { extend, note } from "./functions/leases.ts";
 import { change, remove } from "./functions/manage.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
 import { fold, promote, prune, tick } from "./functions/upkeep.ts";
+import { keyUse } from "./functions/limits.ts";
+import { absorb, room, take } from "./functions/take.ts";
+import { sweepLimits } from "./functions/sweep-limits.ts";
+import { foldTurns, tendTurns } from "./functions/turns.ts";
 import { ahead, oldest } from "./functions/waiting.ts";
 
 type FunctionText = (schema: string, digest: string) => string;
@@ -32,8 +36,28 @@ export interface FunctionSet {
   readonly texts: readonly FunctionText[];
 }
 
-const WRITES = [enqueue, admit, freeKeys, exchange, extend, note, change, remove, promote, prune, fold, tick, spend];
-const READS = [find, attempts, expired, queues, counters, hourTimes, oldest, ahead];
+const WRITES = [
+  enqueue,
+  admit,
+  freeKeys,
+  exchange,
+  extend,
+  note,
+  change,
+  remove,
+  promote,
+  prune,
+  fold,
+  tick,
+  spend,
+  absorb,
+  room,
+  take,
+  foldTurns,
+  tendTurns,
+  sweepLimits,
+];
+const READS = [find, attempts, expired, queues, counters, hourTimes, oldest, ahead, keyUse];
 
 const DIGEST_LENGTH = 8;
 

@@ -4,7 +4,7 @@ import { STATE } from "../numbers.ts";
 import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import { encodeFacets, encodeText, numbers } from "./codec.ts";
 import type { Context } from "./context.ts";
-import { talliesOf } from "./list.ts";
+import { encodeLimitKey, queuesLeftOut, talliesOf } from "./list.ts";
 import { findJobs } from "./manage.ts";
 
 type CountedRow = [
@@ -54,22 +54,37 @@ async function lastEnded(
   context: Context,
   query: Omit<FacetQuery, "field" | "limit">,
 ): Promise<{ values: readonly unknown[]; isTooMuch: boolean }> {
-  const { queue = null, from = null, to = null, type = null, internal = false, endedFrom = null, endedTo = null, group = null } = query;
+  const { queue = null, from = null, to = null, type = null, endedFrom = null, endedTo = null, group = null } = query;
   const { min = null, max = null } = query.priority ?? {};
   const tag = query.tag === undefined ? null : encodeText(query.tag);
   const states = numbers(query.status.map((status) => STATE[status]));
-  const [ended] = await context.connections.call(context.sql.countEnded, [talliesOf(query.status), queue, internal]);
+  const leftOut = queuesLeftOut(query);
+  const [ended] = await context.connections.call(context.sql.countEnded, [talliesOf(query.status), queue, leftOut]);
   const [count, queues] = ended as [number, number];
   const isTooMuch = count > MAX_CANDIDATES && (await countWithin(context, query, states)) > MAX_CANDIDATES;
   const share = isTooMuch ? Math.max(1, Math.floor(MAX_CANDIDATES / (queues * query.status.length))) : MAX_CANDIDATES;
-  const ofJob = [queue, from, to, type, min, max, tag, internal, endedFrom, endedTo, encodeFacets(query.facets), group];
+  const ofJob = [
+    queue,
+    from,
+    to,
+    type,
+    min,
+    max,
+    tag,
+    leftOut,
+    endedFrom,
+    endedTo,
+    encodeFacets(query.facets),
+    group,
+    encodeLimitKey(query),
+  ];
   return { values: [states, share, ...ofJob], isTooMuch };
 }
 
 /** How many jobs ended in the wanted time, counted up to one more than may be looked at. */
 async function countWithin(context: Context, query: Omit<GroupQuery, "limit">, states: string): Promise<number> {
-  const { queue = null, internal = false, endedFrom = null, endedTo = null } = query;
-  const values = [states, queue, internal, endedFrom, endedTo, MAX_CANDIDATES + 1];
+  const { queue = null, endedFrom = null, endedTo = null } = query;
+  const values = [states, queue, queuesLeftOut(query), endedFrom, endedTo, MAX_CANDIDATES + 1];
   const [row] = await context.connections.call(context.sql.countEndedWithin, values);
   return row![0] as number;
 }

@@ -1,4 +1,5 @@
 import type { Connections } from "./connections.ts";
+import { readNumbers } from "./context.ts";
 import { SAY_USED_EVERY_MS } from "./function-set.ts";
 import type { Statements } from "./statements.ts";
 
@@ -8,9 +9,16 @@ const FOLD_BATCH = 10_000;
 /** After this many moves the hot tables are vacuumed: autovacuum runs only once a minute, and a minute is a million jobs. */
 const VACUUM_AFTER_MOVES = 100_000;
 
+export interface HousekeepingOptions {
+  /** The time of a test's clock, else null. */
+  readonly now: () => number | null;
+  /** Called with the numbers of queues in which jobs may start now. */
+  readonly onWork: (queues: readonly number[]) => void;
+}
+
 /**
- * A process's own cleanup: it folds its counts, vacuums after many moves, and reports that it uses its functions. Only the cost of reading
- * figures depends on it, so failures are left to the next time.
+ * A process's own cleanup: it folds its counts and puts jobs of limit keys in line, vacuums after many moves, and reports that it uses its functions. Failures are left to
+ * the next time: only the cost of reading figures, and the start of jobs that nobody claims, depends on it.
  */
 export class Housekeeping {
   readonly #connections: Connections;
@@ -23,9 +31,12 @@ export class Housekeeping {
   #running: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(connections: Connections, sql: Statements) {
+  readonly #options: HousekeepingOptions;
+
+  constructor(connections: Connections, sql: Statements, options: HousekeepingOptions) {
     this.#connections = connections;
     this.#sql = sql;
+    this.#options = options;
   }
 
   /** Call it after a commit that counted something; `moves` is how many jobs it moved. */
@@ -65,9 +76,17 @@ export class Housekeeping {
   async #foldAndVacuum(): Promise<void> {
     await this.#sayFunctionsUsed();
     await this.fold();
+    await this.#tendTurns();
     if (this.#moves < VACUUM_AFTER_MOVES) return;
     this.#moves = 0;
     await this.#connections.call(this.#sql.vacuum, [], { slow: true });
+  }
+
+  /** Puts jobs of limit keys in line that nobody claimed since, as those of a caller's transaction. */
+  async #tendTurns(): Promise<void> {
+    const [row] = await this.#connections.call(this.#sql.tendTurns, [this.#options.now()]);
+    const queues = readNumbers(row![0] as string | null);
+    if (queues.length > 0) this.#options.onWork(queues);
   }
 
   async #sayFunctionsUsed(): Promise<void> {

@@ -26,7 +26,9 @@ export async function insertJobs(context: Context, jobs: readonly NewJob[]): Pro
 }
 
 function isPlain(context: Context, job: NewJob): boolean {
-  return job.idempotencyKey === null && job.runAt === null && job.blocked !== true && !isBounded(context, job.queue);
+  return (
+    job.idempotencyKey === null && job.runAt === null && job.blocked !== true && job.limitKey === null && !isBounded(context, job.queue)
+  );
 }
 
 function isBounded(context: Context, queue: string): boolean {
@@ -54,7 +56,7 @@ async function insertPlain(context: Context, jobs: readonly NewJob[]): Promise<I
       failOnDuplicate: true,
     });
     const createdAt = row![0] as number | null;
-    if (createdAt !== null) return jobs.map((job) => createdAnswer(job, createdAt));
+    if (createdAt !== null) return createdAnswers(jobs, createdAt);
     await learnBounded(context, lanes);
   } catch (error) {
     // One of the ids is known: this call is a repeat.
@@ -79,7 +81,7 @@ async function admit(context: Context, jobs: readonly NewJob[]): Promise<InsertA
   const holders = await holdersOf(context, rows);
   const answers: InsertAnswer[] = [];
   for (const [index, row] of rows.entries()) {
-    const answer = readAdmitted(row, holders);
+    const answer = readAdmitted(row, jobs[index]!, holders);
     // Another call was faster, or the key's job disappeared meanwhile: ask again.
     answers.push(answer ?? (await admit(context, [jobs[index]!]))[0]!);
   }
@@ -95,7 +97,7 @@ async function holdersOf(context: Context, rows: readonly Row[]): Promise<Map<st
 }
 
 /** What `admit` answered for an item; null: ask again. */
-export function readAdmitted(row: Row, holders: ReadonlyMap<string, JobRecord>): InsertAnswer | null {
+export function readAdmitted(row: Row, { limitKey }: NewJob, holders: ReadonlyMap<string, JobRecord>): InsertAnswer | null {
   const [, kind, state, createdAt, runAt, holder] = row as [number, number, number, number, number, string];
   switch (kind) {
     case ADMITTED.created:
@@ -111,6 +113,8 @@ export function readAdmitted(row: Row, holders: ReadonlyMap<string, JobRecord>):
       return { kind: "conflict", id: holder };
     case ADMITTED.full:
       return { kind: "full", capacity: runAt };
+    case ADMITTED.fullKey:
+      return { kind: "full", capacity: runAt, limitKey: limitKey! };
     case ADMITTED.leftOut:
       return { kind: "locked" };
     default:
@@ -201,8 +205,17 @@ function deltasOf(jobs: readonly NewJob[], lanes: readonly Lane[]): string[] {
   ];
 }
 
-function createdAnswer(job: NewJob, createdAt: number): InsertAnswer {
-  return { kind: "created", status: job.delayMs > 0 ? "scheduled" : "pending", createdAt, runAt: createdAt + job.delayMs };
+/** Jobs with the same delay have the same answer, so neighbours share one. */
+function createdAnswers(jobs: readonly NewJob[], createdAt: number): InsertAnswer[] {
+  let delay = 0;
+  let answer: InsertAnswer = { kind: "created", status: "pending", createdAt, runAt: createdAt };
+  return jobs.map(({ delayMs }) => {
+    if (delayMs !== delay) {
+      delay = delayMs;
+      answer = { kind: "created", status: delayMs > 0 ? "scheduled" : "pending", createdAt, runAt: createdAt + delayMs };
+    }
+    return answer;
+  });
 }
 
 /** The hints of inserted jobs. */

@@ -25,33 +25,40 @@ export function listStatementsFor(s: string): ListStatements {
 const BEGINS = `($1::bigint is null or (j.created_at, j.seq) < ($1, $2::bigint)) and ($4::bigint is null or j.created_at < $4)`;
 const ENDS = `($3::bigint is null or j.created_at >= $3)`;
 const NEWEST = "j.created_at desc, j.seq desc";
-const internalQueues = (s: string): string => `array(select id from ${s}.queue where strpos(name, '${INTERNAL_MARK}') > 0)`;
-const internalLanes = (s: string): string => `(select id from ${s}.lane where queue = any(${internalQueues(s)})) internal_lane`;
+/** In: names of queues to leave out (leftOutOf in core/filter.ts). Their ids. */
+const leftOut = (s: string, names: string): string => `array(select id from ${s}.queue
+  where name = any(${names}::text[]) or (strpos(name, '${INTERNAL_MARK}') > 0 and '${INTERNAL_MARK}' = any(${names})))`;
+const lanesLeftOut = (s: string, names: string): string =>
+  `(select id from ${s}.typed_lane where queue = any(${leftOut(s, names)})) left_out`;
 /** Not by comparing names: the server assumes that few rows match that, and would read and sort all jobs instead of walking down. */
-const isUsers = (s: string): string => `q.id <> all(${internalQueues(s)})`;
+const isKept = (s: string, names: string, queue = "q.id"): string => `(${names}::text[] = '{}' or ${queue} <> all(${leftOut(s, names)}))`;
 const ERROR_GROUP = `substr(s.error, ${GROUP_AT}, ${GROUP_LENGTH})`;
 /** In: the wanted facets as JSON (null: any). */
 const hasFacets = (wanted: string): string => `(${wanted}::text is null or j.facets::jsonb @> ${wanted}::text::jsonb)`;
-const ofBody = (
-  s: string,
-): string => `($12::boolean or ${isUsers(s)}) and ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7)
-  and ($8::smallint is null or l.priority between $8 and $9::smallint) and ($10::text is null or $10 = any(j.tags)) and ${hasFacets("$17")}`;
-/**
- * In, after where a list begins and ends: states, type, queue, lowest and highest priority, tag, error group, whether to include internal
- * jobs, ended from, ended before; and as $17 the facets.
- */
-const filter = (s: string): string =>
-  `($5::smallint[] is null or s.state = any($5)) and ${ofBody(s)} and ($11::text is null or ${ERROR_GROUP} = $11)
+/** The same for jobs from the index of the first facet. All of them have it, and to read the JSON of each would take a tenth of the time. */
+const HAS_OTHER_FACETS = `((select count(*) from json_object_keys($17::text::json)) = 1 or ${hasFacets("$17")})`;
+const ofLane = (s: string): string => `${isKept(s, "$12")} and ($6::text is null or l.type = $6)
+  and ($7::text is null or q.name = $7) and ($8::smallint is null or l.priority between $8 and $9::smallint)`;
+/** In: limit key (null: any). Only lanes with a negative id have such jobs. */
+const hasLimitKey = (wanted: string): string => `(${wanted}::text is null or (j.lane < 0 and j.extra::json ->> 'limitKey' = ${wanted}))`;
+const ofBody = (s: string, facets: string): string =>
+  `${ofLane(s)} and ($10::text is null or $10 = any(j.tags)) and ${facets} and ${hasLimitKey("$18")}`;
+const OF_STATE = `($5::smallint[] is null or s.state = any($5)) and ($11::text is null or ${ERROR_GROUP} = $11)
     and ($13::bigint is null or s.ended_at >= $13) and ($14::bigint is null or s.ended_at < $14)`;
+/**
+ * In, after where a list begins and ends: states, type, queue, lowest and highest priority, tag, error group, names of queues to
+ * leave out, ended from, ended before; as $17 the facets, and as $18 the limit key.
+ */
+const filter = (s: string, facets: string = hasFacets("$17")): string => `${OF_STATE} and ${ofBody(s, facets)}`;
 
 /** The collation "C" lower-cases A to Z and nothing else. */
 const lowered = (text: string): string => `lower((${text}) collate "C")`;
 /** In: text. The searched part of a payload is measured in bytes, so a longer one is cut as bytes. */
-const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $18::text) > 0
-  else position(convert_to($18::text, 'UTF8') in
+const IN_PAYLOAD = `(case when octet_length(j.payload) <= ${SEARCHED_PAYLOAD_BYTES} then strpos(${lowered("j.payload")}, $19::text) > 0
+  else position(convert_to($19::text, 'UTF8') in
     substring(convert_to(${lowered(`left(j.payload, ${SEARCHED_PAYLOAD_BYTES})`)}, 'UTF8') from 1 for ${SEARCHED_PAYLOAD_BYTES})) > 0 end)`;
 /** In: text, the same inside a JSON text. Fields other than the payload that may have it; the reader of the row checks again. */
-const IN_SUMMARY = `(select strpos(t.text, $18::text) > 0 or strpos(t.text, $19::text) > 0 from (select ${lowered(
+const IN_SUMMARY = `(select strpos(t.text, $19::text) > 0 or strpos(t.text, $20::text) > 0 from (select ${lowered(
   "concat_ws(E'\\n', j.id, l.type, j.key, array_to_string(j.tags, E'\\n'), s.error)",
 )} as text) t)`;
 
@@ -63,76 +70,99 @@ const lists = (s: string) => ({
   count: countStatements(s, "true"),
   countInPayload: countStatements(s, IN_PAYLOAD),
   /** In: as count. For filters without state, error and end, which it does not read. Out: how many. */
-  countBodies: { walk: countBodies(s, newestBodies(s)), walkFacet: countBodies(s, bodiesOfFacet(s)) },
+  countBodies: {
+    walk: countBodies(s, newestBodies(s)),
+    walkFacet: countBodies(s, bodiesOfFacet(s), HAS_OTHER_FACETS),
+    walkFacets: countBodies(s, bodiesOfFacets(s), HAS_OTHER_FACETS),
+  },
   /**
-   * In: where the list begins and ends, how many jobs, whether to include internal ones, states (null: all). Out: the position of the last
+   * In: as count. For filters without times of creation, tag and facets: it picks jobs and reads none of their bodies, which lie far apart.
+   * Out: how many, and among how many candidates.
+   */
+  countPicked: `${standing(s)} select count(*), (select count(*) from s) from s join ${s}.typed_lane l on l.id = s.lane
+    join ${s}.queue q on q.id = l.queue where ${OF_STATE} and ${ofLane(s)} and $1::bigint is null and $2::bigint is null
+      and $3::bigint is null and $4::bigint is null and $10::text is null and $16::bigint > 0 and $17::text is null and $18::text is null`,
+  /**
+   * In: where the list begins and ends, how many jobs, names of queues to leave out, states (null: all). Out: the position of the last
    * of that many jobs, if there are so many, and how many of them are candidates: all, without a look at each, if none can be another.
    */
   lastCandidate: `select j.created_at, j.seq, case
-      when $7::smallint[] is null and ($6::boolean or not exists (select from ${internalLanes(s)})) then $5
-      when $7::smallint[] is null then (select count(*) from (${newest(s, "j.lane")}) c where ${isUsersLane(s)})
+      when $7::smallint[] is null and not exists (select from ${lanesLeftOut(s, "$6")}) then $5
+      when $7::smallint[] is null then (select count(*) from (${newest(s, "j.lane")}) c where ${isKeptLane(s)})
       else (select count(*) from (${newest(s, "j.id, j.lane")}) c ${eachState(s, "c", "$7")}
-        where s.state = any($7) and ($6::boolean or ${isUsersLane(s)})) end
+        where s.state = any($7) and ${isKeptLane(s)}) end
     from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
   /** In: where the list begins and ends, how many jobs, queue, facets. Out: as lastCandidate; all are candidates. */
-  lastOfFacet: `select j.created_at, j.seq, $5 from (${newestOfFacet(s, "$6", "$7")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  lastOfFacet: `select j.created_at, j.seq, $5 from (${newestOfFacet(s, ofQueue(s, "$6"), "$7")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  /** In: where the list begins and ends, how many jobs, facets. Out: the same of all queues. */
+  lastOfFacets: `select j.created_at, j.seq, $5 from (${newestOfFacets(s, "$6", "$5")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  /** In: facets. Out: how many queues have jobs with the first of them. (With `exists` the server would read the whole table.) */
+  countFacetQueues: `select count(*) from ${s}.queue q
+    cross join lateral (select from ${s}.facet j where j.queue = q.id and ${isFirst("$1")} limit 1) x`,
   /** In: as lastEnded, now. Out: error group, type, hours since the end, count, first and last end, the ids of the first and of the last. */
-  countErrors: `select ${ERROR_GROUP}, l.type, least(${TREND_HOURS}, greatest(0, ((select ${nowOf("$15::bigint")}) - s.ended_at) / ${HOUR_MS})), count(*),
-      min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at))[1], (array_agg(s.id order by s.ended_at desc))[1]
+  countErrors: `select ${ERROR_GROUP}, l.type, least(${TREND_HOURS}, greatest(0, ((select ${nowOf("$16::bigint")}) - s.ended_at) / ${HOUR_MS})), count(*),
+      min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at, s.id))[1], (array_agg(s.id order by s.ended_at desc, s.id desc))[1]
     ${lastEnded(s)} and s.error is not null group by 1, 2, 3`,
   /** In: as lastEnded, field. Out: its value (null: none), count. */
-  countFacetValues: `select j.facets::json ->> $15::text, count(*) ${lastEnded(s)} group by 1`,
-  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs there are, and in how many queues. */
+  countFacetValues: `select j.facets::json ->> $16::text, count(*) ${lastEnded(s)} group by 1`,
+  /** In: tallies, queue (null: all), names of queues to leave out. Out: how many jobs there are, and in how many queues. */
   countEnded: `select coalesce(sum(amount), 0)::bigint, count(*) from (
       select queue, sum(amount) as amount from (
         select queue, metric, amount from ${s}.tally
         union all select queue, metric, amount from ${s}.cell
       ) cells where metric = any($1::smallint[])
         and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
-        and ($3::boolean or queue <> all(${internalQueues(s)})) group by queue
+        and ${isKept(s, "$3", "queue")} group by queue
     ) queues where amount > 0`,
   /**
-   * In: states, queue (null: all), whether to include internal queues, ended from, ended before (each null: any), most. Out: how many jobs
+   * In: states, queue (null: all), names of queues to leave out, ended from, ended before (each null: any), most. Out: how many jobs
    * there are, counted up to `most`.
    */
   countEndedWithin: `select count(*) from (
       select from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
       cross join lateral (select from ${s}.ended e where e.queue = q.id and e.state = wanted.state
         and ($4::bigint is null or e.ended_at >= $4) and ($5::bigint is null or e.ended_at < $5)) e
-      where ($2::text is null or q.name = $2) and ($3::boolean or ${isUsers(s)}) limit $6::bigint
+      where ($2::text is null or q.name = $2) and ${isKept(s, "$3")} limit $6::bigint
     ) counted`,
-  /** In: queue (null: any), whether to include internal ones. Out: how many queues there are. */
-  countQueues: `select count(*) from ${s}.queue q where ($1::text is null or q.name = $1) and ($2::boolean or ${isUsers(s)})`,
-  /** In: tallies, queue (null: all), whether to include internal queues. Out: how many jobs there are. */
-  countStates: `select coalesce(sum(amount), 0)::bigint from (
+  /** In: queue (null: any), names of queues to leave out. Out: how many queues there are. */
+  countQueues: `select count(*) from ${s}.queue q where ($1::text is null or q.name = $1) and ${isKept(s, "$2")}`,
+  /** In: tallies, queue (null: all), names of queues to leave out. Out: how many jobs there are. */
+  countStates: `select coalesce(sum(amount), 0)::bigint from ${wantedTallies(s)}`,
+  /** In: the same. Out: those of the tallies that have jobs. */
+  tallies: `select metric from ${wantedTallies(s)} group by metric having sum(amount) > 0`,
+});
+
+/** In: tallies, queue (null: all), names of queues to leave out. */
+const wantedTallies = (s: string): string => `(
       select queue, metric, amount from ${s}.tally
       union all select queue, metric, amount from ${s}.cell
     ) cells where metric = any($1::smallint[]) and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
-      and ($3::boolean or queue <> all(${internalQueues(s)}))`,
-});
+      and ${isKept(s, "$3", "queue")}`;
 
 /**
  * In: states, how many of the last ended jobs to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
- * tag (each null: any), whether to include internal jobs, ended from, ended before, facets, error group (each null: any).
+ * tag (each null: any), names of queues to leave out, ended from, ended before, facets, error group, limit key (each null: any).
  */
 const lastEnded = (s: string): string => `from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
     cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state
       and ($11::bigint is null or e.ended_at >= $11) and ($12::bigint is null or e.ended_at < $12) order by e.ended_at desc limit $2::bigint) s
-    join ${s}.lane l on l.id = s.lane ${eachOf(s, "job", "j", "s")}
-    where ($10::boolean or ${isUsers(s)}) and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
+    join ${s}.typed_lane l on l.id = s.lane ${eachOf(s, "job", "j", "s")}
+    where ${isKept(s, "$10")} and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
       and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
       and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
-      and ${hasFacets("$13")} and ($14::text is null or ${ERROR_GROUP} = $14)`;
+      and ${hasFacets("$13")} and ($14::text is null or ${ERROR_GROUP} = $14) and ${hasLimitKey("$15")}`;
 
 /** `found`: whether the payload has the search text. `meant`: whether the job may have it at all. */
 const listStatements = (s: string, found: string, meant: string) => ({
   /**
-   * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, facets, and for a search its text, plain and in
+   * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, facets, limit key, and for a search its text, plain and in
    * JSON. Out: seq, found, then a summary. Walks down from the newest job and leaves out what does not match.
    */
   walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, newestBodies(s), meant)} order by ${NEWEST} limit $16`,
   /** In: as walk, with a queue and facets. Walks down the index of the first facet. Cost: the candidates asked for, of that index alone. */
-  walkFacet: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, bodiesOfFacet(s), meant)} order by f.created_at desc, f.seq desc limit $16`,
+  walkFacet: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, bodiesOfFacet(s), meant, HAS_OTHER_FACETS)} order by f.created_at desc, f.seq desc limit $16`,
+  /** In: as walk, with facets and without a queue. Merges the indexes of all queues. Cost: the candidates asked for, in each of them. */
+  walkFacets: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, bodiesOfFacets(s), meant, HAS_OTHER_FACETS)} order by f.created_at desc, f.seq desc limit $16`,
   /** In: as walk. Picks the jobs of the wanted states from the tables of these states; right if they are few. */
   pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $16`,
   /**
@@ -152,19 +182,19 @@ const inOrder = (s: string, found: string, meant: string, places: string, way: "
     , n as (select count(*) over (), count(*) filter (where wanted) over (), ${isOver} count(*) over () < $15, at, seq from c
       order by at ${way === "asc" ? "desc" : "asc"}, seq ${way === "asc" ? "desc" : "asc"} limit 1)
     select * from n left join lateral (
-      select s.at, s.seq, ${found}, ${SUMMARY_COLUMNS} from c s join ${s}.lane l on l.id = s.lane join ${s}.queue q on q.id = l.queue
+      select s.at, s.seq, ${found}, ${SUMMARY_COLUMNS} from c s join ${s}.typed_lane l on l.id = s.lane join ${s}.queue q on q.id = l.queue
         ${eachOf(s, "job", "j", "s")}
       where s.wanted and ${ENDS} and ($4::bigint is null or j.created_at < $4) and ${filter(s)} and ${meant}
       order by s.at ${way}, s.seq ${way} limit $16
     ) m on true`;
 
 /** The lanes of the wanted queue and type. */
-const wantedLanes = (s: string): string => `${s}.lane l join ${s}.queue q on q.id = l.queue
-  where ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)})`;
+const wantedLanes = (s: string): string => `${s}.typed_lane l join ${s}.queue q on q.id = l.queue
+  where ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7) and ${isKept(s, "$12")}`;
 
 /** Each wanted queue and state. */
 const endedLines = (s: string): string => `(select q.id, wanted.state from ${s}.queue q cross join unnest($5::smallint[]) wanted(state)
-      where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)})) p`;
+      where ($7::text is null or q.name = $7) and ${isKept(s, "$12")}) p`;
 
 const endedPlaces = (s: string): string => `select x.*, x.ended_at as at, true as wanted
     from ${endedLines(s)} cross join lateral (select * from ${s}.ended e where e.queue = p.id and e.state = p.state
@@ -224,30 +254,43 @@ const duePlaces = (s: string): string => `select x.* from (
 /** The same, counted. In: as above, the text only plain. */
 const countStatements = (s: string, meant: string) => ({
   walk: `select count(*) ${walked(s, newestBodies(s), meant)} and $16::bigint > 0`,
-  walkFacet: `select count(*) ${walked(s, bodiesOfFacet(s), meant)} and $16::bigint > 0`,
+  walkFacet: `select count(*) ${walked(s, bodiesOfFacet(s), meant, HAS_OTHER_FACETS)} and $16::bigint > 0`,
+  walkFacets: `select count(*) ${walked(s, bodiesOfFacets(s), meant, HAS_OTHER_FACETS)} and $16::bigint > 0`,
   /** Out also: how many candidates there were. */
   pick: `${standing(s)} select count(*), (select count(*) from s) ${picked(s, meant)} and $16::bigint > 0`,
 });
 
-const countBodies = (s: string, bodies: string): string => `select count(*) from ${bodies}
-    join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${ofBody(s)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
+const countBodies = (s: string, bodies: string, facets: string = hasFacets("$17")): string => `select count(*) from ${bodies}
+    join ${s}.typed_lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
+    where ${ENDS} and ${ofBody(s, facets)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
       and $16::bigint > 0`;
 
 /** Lanes are looked up one by one and remembered: joined as a table, it would be read for each job. */
-const walked = (s: string, bodies: string, meant: string): string => `from ${bodies} ${eachState(s, "j", "$5")}
-    cross join lateral (select * from ${s}.lane x where x.id = j.lane offset 0) l join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${filter(s)} and ${meant}`;
+const walked = (s: string, bodies: string, meant: string, facets?: string): string => `from ${bodies} ${eachState(s, "j", "$5")}
+    cross join lateral (select * from ${s}.typed_lane x where x.id = j.lane offset 0) l join ${s}.queue q on q.id = l.queue
+    where ${ENDS} and ${filter(s, facets)} and ${meant}`;
 
 const newestBodies = (s: string): string => `(select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j`;
 
-const bodiesOfFacet = (s: string): string => `(${newestOfFacet(s, "$7", "$17")} limit $15) f
+const bodiesOfFacet = (s: string): string => bodiesAt(s, newestOfFacet(s, ofQueue(s, "$7"), "$17"));
+
+const bodiesOfFacets = (s: string): string => bodiesAt(s, newestOfFacets(s, "$17", "$15"));
+
+const bodiesAt = (s: string, places: string): string => `(${places} limit $15) f
     cross join lateral (select * from ${s}.job x where x.created_at = f.created_at and x.seq = f.seq offset 0) j`;
 
-/** The places of jobs with the first of these facets (JSON), in the order of lists. */
+const ofQueue = (s: string, name: string): string => `(select id from ${s}.queue where name = ${name}::text)`;
+
+/** The first of these facets (JSON). */
+const isFirst = (facets: string): string => `(j.field, j.value) = (select key, value from json_each_text(${facets}::text::json) limit 1)`;
+
+/** The places of jobs of a queue with the first of these facets, in the order of lists. */
 const newestOfFacet = (s: string, queue: string, facets: string): string => `select j.created_at, j.seq from ${s}.facet j
-    where j.queue = (select id from ${s}.queue where name = ${queue}::text)
-      and (j.field, j.value) = (select key, value from json_each_text(${facets}::text::json) limit 1) and ${BEGINS} order by ${NEWEST}`;
+    where j.queue = ${queue} and ${isFirst(facets)} and ${BEGINS} order by ${NEWEST}`;
+
+/** The same of all queues, `most` of each. */
+const newestOfFacets = (s: string, facets: string, most: string): string => `select x.created_at, x.seq
+    from ${s}.queue q cross join lateral (${newestOfFacet(s, "q.id", facets)} limit ${most}::bigint) x order by x.created_at desc, x.seq desc`;
 
 /** The row with the same id, looked up one by one: otherwise the server may read a whole table because it expects many. */
 const eachOf = (s: string, table: string, name: string, other: string): string =>
@@ -267,7 +310,7 @@ const eachState = (s: string, other: string, states: string): string =>
 
 const newest = (s: string, columns: string): string =>
   `select ${columns} from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $5::bigint`;
-const isUsersLane = (s: string): string => `c.lane <> all(array(select id from ${internalLanes(s)}))`;
+const isKeptLane = (s: string): string => `c.lane <> all(array(select id from ${lanesLeftOut(s, "$6")}))`;
 
 const standing = (
   s: string,
@@ -278,10 +321,10 @@ const standing = (
       union all select * from ${s}.running where ${STATE.running} = any($5) and lane = any((select lanes from w)::int[])
       union all select * from ${s}.blocked where ${STATE.blocked} = any($5) and lane = any((select lanes from w)::int[])
       union all select * from ${s}.ended where queue = any(array(
-        select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ($12::boolean or ${isUsers(s)}))) and state = any($5)
+        select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ${isKept(s, "$12")})) and state = any($5)
         and ($13::bigint is null or ended_at >= $13) and ($14::bigint is null or ended_at < $14)
       limit $15
     )`;
 
-const picked = (s: string, meant: string): string => `from s join ${s}.lane l on l.id = s.lane join ${s}.queue q on q.id = l.queue
+const picked = (s: string, meant: string): string => `from s join ${s}.typed_lane l on l.id = s.lane join ${s}.queue q on q.id = l.queue
     ${eachOf(s, "job", "j", "s")} where ${BEGINS} and ${ENDS} and ${filter(s)} and ${meant}`;

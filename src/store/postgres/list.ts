@@ -1,11 +1,11 @@
-import { type Filter, matcherOf, statusesOf } from "../../core/filter.ts";
+import { type Filter, leftOutOf, matcherOf, statusesOf } from "../../core/filter.ts";
 import type { JobSummaryRecord, Status } from "../../core/job.ts";
 import type { StateOrder } from "../../core/list-order.ts";
 import { searchFor } from "../../core/search.ts";
-import { LEVELS, STATE, tallyMetric } from "../numbers.ts";
+import { LEVELS, readTallyMetric, STATE, tallyMetric } from "../numbers.ts";
 import { decodePlace, encodePlace, invalidCursor, orderOf, type Place } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
-import { encodeFacets, encodeText, numbers, type Row } from "./codec.ts";
+import { encodeFacets, encodeText, numbers, type Row, texts } from "./codec.ts";
 import { type Context, readSummaries } from "./context.ts";
 
 /** The position of a job in a list: when it was created, and its sequence among jobs of the same moment. */
@@ -68,8 +68,7 @@ async function listByState(context: Context, query: ListQuery, order: StateOrder
 async function longestStretch({ connections, sql }: Context, query: ListQuery, order: StateOrder): Promise<number> {
   if (isFound(query, order)) return query.limit + 1;
   if (order !== "ended") return MAX_CANDIDATES;
-  const { queue = null, internal = false } = query;
-  const [row] = await connections.call(sql.countQueues, [queue, internal]);
+  const [row] = await connections.call(sql.countQueues, [query.queue ?? null, queuesLeftOut(query)]);
   const [queues] = row as [number];
   return Math.max(query.limit + 1, Math.floor(MOST_OF_STRETCH / Math.max(1, queues * statusesOf(query)!.length)));
 }
@@ -82,10 +81,11 @@ function placeOf(row: Row): Place {
 }
 
 /** Whether every candidate matches, so that no stretch needs to be longer than the page. */
-function isFound({ type, queue, priority, tag, facets, group, q, from, to, status }: ListQuery, order: StateOrder): boolean {
-  const filters: unknown[] = [priority, tag, facets, group, q, from, to];
+function isFound(query: ListQuery, order: StateOrder): boolean {
+  const { type, queue, exceptQueues, priority, tag, limitKey, facets, group, q, from, to, status } = query;
+  const filters: unknown[] = [priority, tag, limitKey, facets, group, q, from, to];
   if (order !== "pending") filters.push(type);
-  if (order === "due") filters.push(queue, status?.length === 2 ? undefined : "one of both");
+  if (order === "due") filters.push(queue, exceptQueues, status?.length === 2 ? undefined : "one of both");
   return filters.every((filter) => filter === undefined);
 }
 
@@ -102,15 +102,15 @@ function searchOf({ sql }: Context, { q }: Filter) {
 /**
  * Lists newest first. If few jobs have the wanted statuses, they are picked from the tables of these statuses; otherwise it walks down from
  * the newest job, or from the newest with a facet, and leaves out what does not match. Both look at MAX_CANDIDATES jobs at most. A walk
- * over all jobs goes on for as many more as it skipped internal jobs and jobs of other statuses.
+ * over all jobs goes on for as many more as it skipped jobs of queues that are left out, and of other statuses.
  */
 async function listNewest(context: Context, query: ListQuery): Promise<Page> {
   const areFew = await hasFew(context, query);
   const jobs: JobSummaryRecord[] = [];
   let after = query.cursor === undefined ? null : decodeCursor(query.cursor);
-  for (const walk = new Walk(context, query); ;) {
+  for (const walk = new Walk(context, query, await longestWalk(context, query, query.limit + 1)); ;) {
     const limit = query.limit - jobs.length;
-    const page = await listStretch(context, query, after, areFew, walk.left, limit);
+    const page = await listStretch(context, query, after, areFew, walk.stretch, limit);
     jobs.push(...page.jobs);
     if (page.last !== null) return { jobs, cursor: encodeCursor(page.last) };
     after = areFew ? null : await walk.advance(after);
@@ -143,14 +143,25 @@ export async function countMatches(context: Context, filter: Filter): Promise<{ 
   }
   let count = 0;
   let after: Position | null = null;
-  for (const walk = new Walk(context, filter); ;) {
-    const values = [...rangeOf(filter, after), ...filterValues(filter, walk.left, MAX_CANDIDATES)];
-    const [some] = await countStretch(context, filter, wayOfWalk(filter), values);
+  const filled = await withoutEmpty(context, filter);
+  for (const walk = new Walk(context, filled, await longestWalk(context, filled, 1)); ;) {
+    const values = [...rangeOf(filled, after), ...filterValues(filled, walk.stretch, MAX_CANDIDATES)];
+    const [some] = await countStretch(context, filled, wayOfWalk(filled), values);
     count += some;
     after = await walk.advance(after);
+    if (count > MAX_CANDIDATES) return { count: MAX_CANDIDATES, isCapped: true };
     if (after === null) return { count, isCapped: false };
-    if (walk.isOver) return { count, isCapped: await walk.hasMore(after) };
+    if (walk.isOver || count === MAX_CANDIDATES) return { count, isCapped: await walk.hasMore(after) };
   }
+}
+
+/** A filter without the statuses that no job has: a walk looks for each job in the tables of all wanted ones. */
+async function withoutEmpty(context: Context, filter: Filter): Promise<Filter> {
+  const status = statusesOf(filter);
+  if (status === undefined) return filter;
+  const rows = await context.connections.call(context.sql.tallies, [talliesOf(status), filter.queue ?? null, queuesLeftOut(filter)]);
+  const filled = new Set(rows.map(([metric]) => readTallyMetric(metric as number).status));
+  return { ...filter, status: status.filter((one) => filled.has(one)) };
 }
 
 /**
@@ -164,42 +175,61 @@ async function canPick(context: Context, filter: Filter): Promise<boolean> {
   return hasFewBeside(context, status);
 }
 
-/** Whether there is an index of what is wanted: a facet in one queue. */
-function isByFacet({ queue, facets }: Filter): boolean {
-  return queue !== undefined && facets !== undefined;
+/** Whether there are indexes of what is wanted: a facet. */
+function isByFacet({ facets }: Filter): boolean {
+  return facets !== undefined;
 }
 
-const wayOfWalk = (filter: Filter): "walk" | "walkFacet" => (isByFacet(filter) ? "walkFacet" : "walk");
+type Way = "walk" | "walkFacet" | "walkFacets";
+
+function wayOfWalk(filter: Filter): Way {
+  if (!isByFacet(filter)) return "walk";
+  return filter.queue === undefined ? "walkFacets" : "walkFacet";
+}
+
+/** How many jobs one stretch of a walk looks at, and at least so many. Of a facet in all queues it reads so many from each that has it. */
+async function longestWalk({ connections, sql }: Context, filter: Filter, least: number): Promise<number> {
+  if (wayOfWalk(filter) !== "walkFacets") return MAX_CANDIDATES;
+  const [row] = await connections.call(sql.countFacetQueues, [encodeFacets(filter.facets)]);
+  const [queues] = row as [number];
+  return Math.max(least, Math.floor(MAX_CANDIDATES / Math.max(1, queues)));
+}
 
 /** A walk: how many candidates it may still look at, and where it goes on. */
 class Walk {
   readonly #context: Context;
   readonly #filter: Filter;
-  /** How many jobs the next stretch looks at. */
-  left: number;
+  readonly #longest: number;
+  #left: number;
   #stretches = 0;
 
   /** Whether every job of a wanted status and queue matches. Then all others are skipped, and there is no need to tell them apart. */
   readonly #isByStatus: boolean;
 
-  constructor(context: Context, filter: Filter) {
+  constructor(context: Context, filter: Filter, longest: number) {
     this.#context = context;
     this.#filter = filter;
-    const { status, type, priority, tag, facets, group, q, endedFrom, endedTo } = filter;
-    const others = [type, priority, tag, facets, group, q, endedFrom, endedTo];
-    this.left = isByFacet(filter) && q !== undefined ? MOST_SEARCHED_OF_FACET : MAX_CANDIDATES;
+    this.#longest = longest;
+    const { status, type, priority, tag, limitKey, facets, group, q, endedFrom, endedTo } = filter;
+    const others = [type, priority, tag, limitKey, facets, group, q, endedFrom, endedTo];
+    this.#left = isByFacet(filter) && q !== undefined ? MOST_SEARCHED_OF_FACET : MAX_CANDIDATES;
     this.#isByStatus = status !== undefined && others.every((value) => value === undefined);
   }
 
+  /** How many jobs the next stretch looks at. */
+  get stretch(): number {
+    return Math.min(this.#left, this.#longest);
+  }
+
   get isOver(): boolean {
-    return this.left <= 0 || this.#stretches >= MAX_STRETCHES;
+    return this.#left <= 0 || this.#stretches >= MAX_STRETCHES;
   }
 
   /** The end of the stretch after this position; null at the end of the list. */
   async advance(after: Position | null): Promise<Position | null> {
-    const end = await this.#ask(after, this.left);
+    const end = await this.#ask(after, this.stretch);
     if (end === null) return null;
-    if (!this.#isByStatus) this.left -= end[2];
+    if (!this.#isByStatus) this.#left -= end[2];
     this.#stretches++;
     return [end[0], end[1]];
   }
@@ -210,28 +240,35 @@ class Walk {
   }
 
   async #ask(after: Position | null, jobs: number): Promise<readonly [createdAt: number, seq: number, looked: number] | null> {
-    const { connections, sql } = this.#context;
     const filter = this.#filter;
-    const range = [...rangeOf(filter, after), jobs];
-    const candidates = this.#isByStatus ? [true, null] : [filter.internal ?? false, statesOf(filter)];
-    const [row] = (await (isByFacet(filter)
-      ? connections.call(sql.lastOfFacet, [...range, filter.queue, encodeFacets(filter.facets)])
-      : connections.call(sql.lastCandidate, [...range, ...candidates]))) as (Row | undefined)[];
+    const [statement, ...given] = this.#last();
+    const [row] = (await this.#context.connections.call(statement, [...rangeOf(filter, after), jobs, ...given])) as (Row | undefined)[];
     return row === undefined ? null : [row[0] as number, row[1] as number, row[2] as number];
+  }
+
+  /** The statement that finds the end of a stretch, and what it takes. */
+  #last(): [statement: string, ...values: unknown[]] {
+    const { lastCandidate, lastOfFacet, lastOfFacets } = this.#context.sql;
+    const { queue } = this.#filter;
+    const facets = encodeFacets(this.#filter.facets);
+    switch (wayOfWalk(this.#filter)) {
+      case "walkFacet":
+        return [lastOfFacet, queue, facets];
+      case "walkFacets":
+        return [lastOfFacets, facets];
+      case "walk":
+        return this.#isByStatus
+          ? [lastCandidate, queuesLeftOut({ internal: true }), null]
+          : [lastCandidate, queuesLeftOut(this.#filter), statesOf(this.#filter)];
+    }
   }
 }
 
 /** How many match, and if they were picked, among how many candidates. */
-async function countStretch(
-  context: Context,
-  filter: Filter,
-  way: "pick" | "walk" | "walkFacet",
-  values: readonly unknown[],
-): Promise<[number, number?]> {
-  const { count, countBodies, countInPayload, searchBeside } = context.sql;
+async function countStretch(context: Context, filter: Filter, way: "pick" | Way, values: readonly unknown[]): Promise<[number, number?]> {
+  const { countInPayload, searchBeside } = context.sql;
   if (filter.q === undefined) {
-    const isOfBody = way !== "pick" && statusesOf(filter) === undefined && filter.group === undefined;
-    const [row] = await context.connections.call(isOfBody ? countBodies[way] : count[way], values);
+    const [row] = await context.connections.call(countOfRows(context, filter, way), values);
     return row as [number, number?];
   }
   // The server counts matches in payloads. Other possible matches are read and checked here.
@@ -243,6 +280,13 @@ async function countStretch(
   return [inPayload + beside.filter((job) => search.isInSummary(job)).length, looked];
 }
 
+/** The statement that counts without a search: it reads of a job only what the filter asks for. */
+function countOfRows({ sql }: Context, filter: Filter, way: "pick" | Way): string {
+  const { from, to, tag, limitKey, facets, group } = filter;
+  if (way === "pick") return [from, to, tag, limitKey, facets].every((value) => value === undefined) ? sql.countPicked : sql.count.pick;
+  return statusesOf(filter) === undefined && group === undefined ? sql.countBodies[way] : sql.count[way];
+}
+
 /** The range of a list, as statements take it. */
 function rangeOf({ from, to }: Filter, after: Position | null): (number | null)[] {
   return [after?.[0] ?? null, after?.[1] ?? null, from ?? null, to ?? null];
@@ -250,10 +294,19 @@ function rangeOf({ from, to }: Filter, after: Position | null): (number | null)[
 
 /** The filter, the most candidates and the limit, as statements take them. */
 function filterValues(filter: Filter, most: number, limit: number): unknown[] {
-  const { type, queue, priority, tag, group, internal = false, endedFrom, endedTo } = filter;
+  const { type, queue, priority, tag, group, endedFrom, endedTo } = filter;
   const { min = null, max = null } = priority ?? {};
-  const ofJob = [type ?? null, queue ?? null, min, max, tag === undefined ? null : encodeText(tag), group ?? null, internal];
-  return [statesOf(filter), ...ofJob, endedFrom ?? null, endedTo ?? null, most, limit, encodeFacets(filter.facets)];
+  const ofJob = [type ?? null, queue ?? null, min, max, tag === undefined ? null : encodeText(tag), group ?? null, queuesLeftOut(filter)];
+  return [statesOf(filter), ...ofJob, endedFrom ?? null, endedTo ?? null, most, limit, encodeFacets(filter.facets), encodeLimitKey(filter)];
+}
+
+export function encodeLimitKey({ limitKey }: Pick<Filter, "limitKey">): string | null {
+  return limitKey === undefined ? null : encodeText(limitKey);
+}
+
+/** The queues that a filter leaves out, as statements take them. */
+export function queuesLeftOut(filter: Pick<Filter, "internal" | "exceptQueues">): string {
+  return texts(leftOutOf(filter));
 }
 
 function statesOf(filter: Filter): string | null {
@@ -283,8 +336,8 @@ async function hasFewBeside(context: Context, status: readonly Status[]): Promis
   return others.length !== 1 || (await countOf(context, others, { internal: true })) <= MAX_READ_BESIDE;
 }
 
-async function countOf({ connections, sql }: Context, statuses: readonly Status[], { queue, internal = false }: Filter): Promise<number> {
-  const [row] = await connections.call(sql.countStates, [talliesOf(statuses), queue ?? null, internal]);
+async function countOf({ connections, sql }: Context, statuses: readonly Status[], filter: Filter): Promise<number> {
+  const [row] = await connections.call(sql.countStates, [talliesOf(statuses), filter.queue ?? null, queuesLeftOut(filter)]);
   return row![0] as number;
 }
 

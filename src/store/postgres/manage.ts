@@ -108,7 +108,10 @@ async function readChanges(context: Context, count: number, rows: readonly Row[]
 function hintsOf({ transition: { to, delayMs } }: Move, answers: readonly ChangeAnswer[]): Hint[] {
   const done = answers.filter((answer) => answer.kind === "ok");
   const hints: Hint[] = [];
-  if (done.some(({ was }) => was === "running")) hints.push({ topic: "lease" });
+  const ended = done.filter(({ was }) => was === "running");
+  if (ended.length > 0) hints.push({ topic: "lease" });
+  // What stood aside because of these leases may start.
+  for (const queue of new Set(ended.map(({ job }) => job.queue))) hints.push({ topic: "work", queue });
   if (done.length > 0 && (to === "scheduled" || to === "retrying")) hints.push({ topic: "due", inMs: delayMs ?? 0 });
   if (to === "pending") for (const queue of new Set(done.map(({ job }) => job.queue))) hints.push({ topic: "work", queue });
   return hints;

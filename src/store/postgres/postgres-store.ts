@@ -17,6 +17,7 @@ import { DueStart, LaneStarts } from "./read-starts.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { insertJobs } from "./insert.ts";
+import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs } from "./manage.ts";
 import { migrate } from "./migrations.ts";
@@ -118,8 +119,15 @@ function storeOver(
   connections.prepare(hotStatements(sql));
   const now = testTime === undefined ? () => null : testTime;
   const catalog = new Catalog(connections, sql);
-  const housekeeping = new Housekeeping(connections, sql);
   const feed = new PostgresFeed({ connections, sql, clock, channel: schema, now });
+  const sendWorkHints = (ids: readonly number[]): void => {
+    // A lost hint only costs a delay.
+    catalog.queueNames(ids).then(
+      (names) => feed.sendHints(names.map((queue) => ({ topic: "work", queue }))),
+      () => {},
+    );
+  };
+  const housekeeping = new Housekeeping(connections, sql, { now, onWork: sendWorkHints });
   const context: Context = {
     connections,
     sql,
@@ -131,13 +139,7 @@ function storeOver(
     bounded: new Map(),
     now,
     sendHints: (hints) => feed.sendHints(hints),
-    sendWorkHints: (ids) => {
-      // A lost hint only costs a delay.
-      catalog.queueNames(ids).then(
-        (names) => feed.sendHints(names.map((queue) => ({ topic: "work", queue }))),
-        () => {},
-      );
-    },
+    sendWorkHints,
   };
   const commits = new CommitWatch({
     connections,
@@ -189,6 +191,10 @@ const VERBS: Verbs<Context> = {
   rerank: () => false,
   queues: queueStates,
   configure: configureQueue,
+  setKeyLimits,
+  keyLimits: listKeyLimits,
+  limitUse,
+  busiestKeys,
   oldest: oldestPending,
   ahead: countAhead,
   counters: readCounters,

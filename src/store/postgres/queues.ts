@@ -30,6 +30,10 @@ export async function configureQueue(context: Context, queue: string, change: Qu
   });
   await catalog.addQueues([queue]);
   await connections.call(sql.configure, [queue, paused ?? null, ...given]);
+  if (change.limits !== undefined) {
+    await connections.call(sql.awaitClaims, [queue, null]);
+    await connections.call(sql.reconsiderQueue, [queue]);
+  }
   context.sendHints(paused === false ? [{ topic: "queues" }, { topic: "work", queue }] : [{ topic: "queues" }]);
 }
 

@@ -12,8 +12,11 @@ import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, STOPPED } from "../../core/worke
 import { MOVED_STEP, STEP } from "../numbers.ts";
 import { sayUsed, sweepFunctions } from "./function-set.ts";
 import { packTimes } from "./functions/hour-times.ts";
-import { isBucket, nowOf } from "./functions/snippets.ts";
+import { isBucket, nowOf, SERVER_TIME } from "./functions/snippets.ts";
 import { JOB_COLUMNS, LOG_COLUMNS } from "./codec.ts";
+import { BUSY_LIMIT_TABLES } from "./limit-tables.ts";
+import { type LimitStatements, limitStatementsFor } from "./limit-statements.ts";
+import { KEYED_MARK, NO_KEY } from "./lines.ts";
 import { type ListStatements, listStatementsFor } from "./list-statements.ts";
 
 /** The store's time: $1 in tests, otherwise the server's. */
@@ -22,12 +25,20 @@ const NOW = nowOf("$1::bigint");
 export type Statements = ReturnType<typeof catalog> &
   ReturnType<typeof calls> &
   ListStatements &
+  LimitStatements &
   ReturnType<typeof schedules> &
   ReturnType<typeof others>;
 
 /** The statements on the tables of one schema, with the functions of this digest. */
 export function statementsFor(s: string, digest: string): Statements {
-  return { ...catalog(s), ...calls(s, digest), ...listStatementsFor(s), ...schedules(s), ...others(s, digest) };
+  return {
+    ...catalog(s),
+    ...calls(s, digest),
+    ...listStatementsFor(s),
+    ...limitStatementsFor(s, digest),
+    ...schedules(s),
+    ...others(s, digest),
+  };
 }
 
 /** Statements worth preparing: function calls, which are then parsed and analysed only once. */
@@ -38,6 +49,9 @@ export function hotStatements(statements: Statements): string[] {
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Which parameter of `configure` says whether limits are given. */
+const LIMITS_AT = 3 + 2 * QUEUE_SETTINGS.findIndex(({ key }) => key === "limits");
+
 const TYPE = { number: "bigint", flag: "boolean", text: "text" } as const;
 
 /** For each wanted lane, in order: id, queue id, queue, type, priority. An id is null if there is no such lane or queue. */
@@ -46,9 +60,9 @@ const wantedLanes = (s: string): string => `
     from unnest($1::text[], $2::text[], $3::smallint[]) with ordinality n(queue, type, priority, ord)
     left join ${s}.queue q on q.name = n.queue left join ${s}.lane l on l.queue = q.id and l.type = n.type and l.priority = n.priority`;
 
-const addLanes = (s: string): string => `insert into ${s}.lane (queue, type, priority)
-    select q.id, n.type, n.priority from unnest($1::text[], $2::text[], $3::smallint[]) n(queue, type, priority) join ${s}.queue q on q.name = n.queue
-    order by 1, 2, 3 on conflict do nothing`;
+const addLanes = (s: string): string => `insert into ${s}.lane (id, queue, type, priority)
+    select nextval('${s}.lane_id_seq') * case when right(n.type, 1) = '${KEYED_MARK}' then -1 else 1 end, q.id, n.type, n.priority from unnest($1::text[], $2::text[], $3::smallint[]) n(queue, type, priority) join ${s}.queue q on q.name = n.queue
+    order by 2, 3, 4 on conflict do nothing`;
 
 const catalog = (s: string) => ({
   /** In: names, each setting. */
@@ -70,10 +84,16 @@ const catalog = (s: string) => ({
   boundedQueues: `select q.name from ${s}.queue q where q.id = any($1::int[]) and q.capacity is not null`,
   /** In: name. Out: id. */
   queueByName: `select q.id from ${s}.queue q where q.name = $1`,
-  /** In: name, paused (null: stays), then for each setting whether it is given, and its value. */
-  configure: `update ${s}.queue set configured = true, paused = coalesce($2::boolean, paused),
+  /**
+   * In: name, paused (null: stays), then for each setting whether it is given, and its value. With limits, the present leases of the queue are
+   * counted from the same commit on: a claim between two commits would not count them.
+   */
+  configure: `with changed as (update ${s}.queue set configured = true, paused = coalesce($2::boolean, paused),
     ${QUEUE_SETTINGS.map(({ column, kind }, index) => `${column} = case when $${3 + 2 * index}::boolean then $${4 + 2 * index}::${TYPE[kind]} else ${column} end`).join(", ")}
-    where name = $1`,
+    where name = $1 returning id)
+    insert into ${s}.limit_key (queue, key, recount_since)
+    select id, '${NO_KEY}', ${SERVER_TIME} from changed where $${LIMITS_AT}::boolean and $${LIMITS_AT + 1}::text is not null
+    on conflict (queue, key) do update set recount_since = excluded.recount_since, full_up = false`,
 });
 
 // ── Calls of functions: see functions/ ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -86,7 +106,7 @@ const calls = (s: string, digest: string) => ({
   freeKeys: `select ${s}.free_keys_${digest}(${parameters(3)})`,
   exchange: `select * from ${s}.exchange_${digest}(${parameters(13)})`,
   extend: `select ${s}.extend_${digest}(${parameters(5)})`,
-  note: `select ${s}.note_${digest}(${parameters(3)})`,
+  note: `select ${s}.note_${digest}(${parameters(4)})`,
   change: `select * from ${s}.change_${digest}(${parameters(8)})`,
   remove: `select * from ${s}.remove_${digest}(${parameters(4)})`,
   promote: `select * from ${s}.promote_${digest}(${parameters(4)})`,
@@ -111,6 +131,7 @@ const calls = (s: string, digest: string) => ({
     from ${s}.admit_${digest}(${parameters(21)})`,
   settleWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
     coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange_${digest}(${parameters(13)})`,
+  noteWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text, json_build_array(json_build_array(${s}.note_${digest}(${parameters(4)}))))::text as answer`,
   /** In: ids of lanes. Out: as `lanesById`. */
   lanesByIdWithin: `select json_build_array(null, json_agg(json_build_array(l.id, q.id, q.name, l.type, l.priority)))::text as answer
     from ${s}.lane l join ${s}.queue q on q.id = l.queue where l.id = any($1::int[])`,
@@ -233,7 +254,7 @@ const others = (s: string, digest: string) => ({
   /** In: before (null: any), limit. Out: the newest first. */
   readAudit: `select number, at, entry from ${s}.audit where $1::bigint is null or number < $1 order by number desc limit $2`,
   /** Skips tables that others have locked; takes no lock that would stop a claim. */
-  vacuum: `vacuum (skip_locked, truncate false, index_cleanup on) ${["ready", "running", "due", "delta"].map((name) => `${s}.${name}`).join(", ")}`,
+  vacuum: `vacuum (skip_locked, truncate false, index_cleanup on) ${["ready", "running", "due", "delta", ...BUSY_LIMIT_TABLES].map((name) => `${s}.${name}`).join(", ")}`,
   /** In: channel, payload. */
   notify: "select pg_notify($1, $2)",
   /** Out: the names of queues that have pending jobs. */

@@ -17,6 +17,7 @@
  * these texts: a released text is never edited, the next change is a new step at the end.
  */
 import { ENDED_STATES, STATE } from "../numbers.ts";
+import { limitTables } from "./limit-tables.ts";
 
 /** Upgrades one version to the next. */
 export interface Step {
@@ -327,6 +328,8 @@ export const STEPS: readonly Step[] = [
   alter table ${schema}.queue add column job_defaults text;`,
     isAdditive: true,
   },
+  // To 15: limits and turns. An older version that runs beside takes jobs by type, and so no jobs with a limit key, unless it takes any type.
+  { sql: limitTables, isAdditive: true },
 ];
 
 /** The tables of changing rows, and the states in each. */

@@ -85,5 +85,6 @@ export async function sweep(
   await context.housekeeping.fold();
   await context.housekeeping.sweepFunctions();
   const [row] = await context.connections.call(context.sql.sweep, [context.now(), limit, keep.minutesMs, keep.hoursMs, NEWS_KEPT_MS]);
-  return { removed: row![0] as number };
+  const [limits] = await context.connections.call(context.sql.sweepLimits, [context.now(), limit]);
+  return { removed: (row![0] as number) + (limits![0] as number) };
 }

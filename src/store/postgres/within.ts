@@ -1,6 +1,6 @@
 import { MillraceError } from "../../core/errors.ts";
 import type { JobRecord, NewJob } from "../../core/job.ts";
-import type { Hint, InsertAnswer, LeaseAnswer, Settlement, TransactionVerbs } from "../store.ts";
+import type { Hint, InsertAnswer, LeaseAnswer, Note, Settlement, TransactionVerbs } from "../store.ts";
 import { TEXT_ARRAYS } from "./arrays.ts";
 import { ADMITTED } from "./answers.ts";
 import { encodeText, ids, laneOf, numbers, readJob, type Row, texts } from "./codec.ts";
@@ -9,7 +9,7 @@ import { type Lane, toLane } from "./catalog.ts";
 import type { CommitWatch } from "./commit-watch.ts";
 import { failureOf } from "./failures.ts";
 import { type Context, inRounds, roundsById } from "./context.ts";
-import { hintsOfSettled, lanesToFollow, orderedAnswers, settlementValues } from "./exchange.ts";
+import { hintsOfSettled, inOrder, lanesToFollow, noteItems, orderedAnswers, settlementValues } from "./exchange.ts";
 import { admitColumns, hintsOfInserted, insertRounds, readAdmitted } from "./insert.ts";
 
 const MOST_TRIES = 5;
@@ -24,6 +24,7 @@ export function verbsWithin(context: Context, commits: CommitWatch, tx: unknown,
   return {
     insert: (jobs) => within.insert(jobs),
     settle: (settlements) => within.settle(settlements),
+    note: (notes) => within.note(notes),
   };
 }
 
@@ -55,6 +56,14 @@ class Within {
     });
   }
 
+  async note(notes: readonly Note[]): Promise<LeaseAnswer[]> {
+    const { now, sql } = this.#context;
+    return inRounds(notes, roundsById(notes), async (batch) => {
+      const { rows } = await this.#ask(sql.noteWithin, [now(), false, false, noteItems(batch)]);
+      return inOrder(batch.length, (rows[0]?.[0] ?? null) as unknown as number[] | null);
+    });
+  }
+
   async #admit(jobs: readonly NewJob[], tries = 1): Promise<InsertAnswer[]> {
     const { sql, catalog, now } = this.#context;
     const lanes = await catalog.lanesWithin(jobs, this.#rows);
@@ -66,7 +75,7 @@ class Within {
     const holders = await this.#holders(rows);
     const answers: InsertAnswer[] = [];
     for (const [index, row] of rows.entries()) {
-      const answer = readAdmitted(row, holders);
+      const answer = readAdmitted(row, jobs[index]!, holders);
       if (answer === null && tries === MOST_TRIES)
         throw new MillraceError("store_unavailable", "other transactions kept taking and freeing the idempotency key. Try again");
       answers.push(answer ?? (await this.#admit([jobs[index]!], tries + 1))[0]!);

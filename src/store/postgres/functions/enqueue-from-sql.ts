@@ -15,6 +15,7 @@ import { MAX_FIELD_VALUE_LENGTH } from "../../../core/facets.ts";
 import { INTERNAL_TYPES } from "../../../core/internal.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, USUAL_JOB, usualMaxLost } from "../../../core/job.ts";
 import { JOB_DEFAULTS, JOB_OPTIONS, MAX_KEY_BYTES, MAX_TAG_LENGTH, MAX_TAGS, MAX_URL_LENGTH } from "../../../core/job-options.ts";
+import { MAX_COST, MAX_LIMIT_KEY_BYTES } from "../../../core/limits.ts";
 import { MAX_JSON_DEPTH, MAX_META_BYTES, MAX_PAYLOAD_BYTES } from "../../../core/json.ts";
 import { FNV_PRIME, FNV_START, PARTITIONS } from "../../../core/partition.ts";
 import { QUEUE_SETTINGS, type SettingValue } from "../../../core/queue.ts";
@@ -23,12 +24,13 @@ import { RETRY_CAP_MS } from "../../../core/retry.ts";
 import { withoutDate } from "../../../core/time-words.ts";
 import { STATE } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
+import { KEYED_MARK } from "../lines.ts";
 import { DUE, WORK } from "../notifications.ts";
 import { canonicalJson, canonicalNumber } from "./canonical-json.ts";
 import { admit, isFreeKey } from "./insert.ts";
 
 /** Raise it with every released change of these texts; a test pins them. */
-export const SQL_ENQUEUE_VERSION = 1;
+export const SQL_ENQUEUE_VERSION = 2;
 
 /** The error classes of the function. */
 const SQLSTATE = { invalid_input: "MR001", key_conflict: "MR002", queue_full: "MR003" } as const;
@@ -258,6 +260,9 @@ declare
   v_extra text;
   v_payload_text text;
   v_facets text;
+  v_limit_key text;
+  v_cost int;
+  v_lane_type text;
   v_random text := replace(gen_random_uuid()::text, '-', '');
   v_id uuid;
   v_answer record;
@@ -292,6 +297,10 @@ begin
     `case when jsonb_typeof(${option("tags")}) = 'array' then jsonb_array_length(${option("tags")}) <= ${MAX_TAGS} and not exists (
       select from jsonb_array_elements(${option("tags")}) t(tag) where jsonb_typeof(tag) <> 'string' or tag #>> '{}' = '' or ${lengthOf("tag #>> '{}'")} > ${MAX_TAG_LENGTH}) end`,
   )}
+  ${check(s, "limitKey", `${isString("limitKey")} and octet_length(v_options ->> 'limitKey') between 1 and ${MAX_LIMIT_KEY_BYTES}`)}
+  ${read(s, "v_cost", "cost", "whole_for_sql", 1, MAX_COST)}
+  v_limit_key := ${encoded("(v_options ->> 'limitKey')")};
+  v_lane_type := case when v_limit_key is null then v_type else v_type || '${KEYED_MARK}' end;
   ${check(s, "meta", `jsonb_typeof(${option("meta")}) = 'object'`)}
   ${check(s, "webhookUrl", `${isString("webhookUrl")} and ${urlCondition("(v_options ->> 'webhookUrl')")}`, URL_RULE)}
   v_payload_text := ${s}.json_for_sql('payload', v_payload, ${MAX_PAYLOAD_BYTES});
@@ -313,16 +322,18 @@ begin
     select id, facets, job_defaults into v_queue_id, v_declared, v_defaults from ${s}.queue where name = v_queue;
   end if;
   v_priority := coalesce(v_priority, ${JOB_DEFAULTS.priority});
-  select id into v_lane from ${s}.lane where queue = v_queue_id and type = v_type and priority = v_priority;
+  select id into v_lane from ${s}.lane where queue = v_queue_id and type = v_lane_type and priority = v_priority;
   if not found then
-    insert into ${s}.lane (queue, type, priority) values (v_queue_id, v_type, v_priority) on conflict do nothing;
-    select id into v_lane from ${s}.lane where queue = v_queue_id and type = v_type and priority = v_priority;
+    insert into ${s}.lane (id, queue, type, priority)
+    values (nextval('${s}.lane_id_seq') * case when v_limit_key is null then 1 else -1 end, v_queue_id, v_lane_type, v_priority) on conflict do nothing;
+    select id into v_lane from ${s}.lane where queue = v_queue_id and type = v_lane_type and priority = v_priority;
   end if;
 
   v_max_retries := ${chosen("v_max_retries", "maxRetries", "smallint", String(USUAL_JOB.maxRetries))};
   v_max_lost := ${chosen("v_max_lost", "maxLost", "smallint", `case when v_max_retries = 0 then ${usualMaxLost(0)} else ${usualMaxLost(1)} end`)};
   v_extra := nullif(json_strip_nulls(json_build_object('meta', v_meta, 'webhookUrl', v_options ->> 'webhookUrl',
-    'backoff', nullif(${chosen("v_options ->> 'backoff'", "backoff", "text", "null")}, '${USUAL_JOB.backoff}')))::text, '{}');
+    'backoff', nullif(${chosen("v_options ->> 'backoff'", "backoff", "text", "null")}, '${USUAL_JOB.backoff}'),
+    'limitKey', v_limit_key, 'cost', nullif(v_cost, ${JOB_DEFAULTS.cost})))::text, '{}');
   select '{' || string_agg(to_json(f.name)::text || ':' || to_json(f.value)::text, ',' order by f.name collate "C") || '}' into v_facets
   from (select d ->> 0 as name, ${s}.field_for_sql(v_payload, d ->> 0) as value from jsonb_array_elements(v_declared) e(d)) f where f.value is not null;
   -- A UUIDv7 as in lib/id.ts. In place of a counter it has the fraction of the millisecond.
@@ -353,6 +364,8 @@ begin
       ${raise("key_conflict", "'idempotencyKey'", "format('idempotencyKey \"%s\" belongs to job %s, which has a different type or payload', v_options ->> 'idempotencyKey', v_answer.out_holder)", "Use another key, or the same type and payload.")};
     when ${ADMITTED.full} then
       ${raise("queue_full", "'queue'", "format('queue %s is full: its capacity of %s is reached; try again later', v_queue, v_answer.out_run_at)", "Roll back, and try again when workers have made room.")};
+    when ${ADMITTED.fullKey} then
+      ${raise("queue_full", "'limitKey'", "format('limit key %s of queue %s has %s waiting jobs, which is its limit; try again later', v_options ->> 'limitKey', v_queue, v_answer.out_run_at)", "Roll back, and try again when workers have made room.")};
     else
       raise exception using errcode = '${TRY_AGAIN}', message = 'other transactions kept taking and freeing the idempotency key. Try again';
   end case;

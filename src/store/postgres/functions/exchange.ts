@@ -1,7 +1,8 @@
 /** Settlements, then claims, in one call and one commit. */
 import { counterMetric, STATE } from "../../numbers.ts";
+import { BUSY_MS, NO_KEY, PLACE } from "../lines.ts";
 import { REPEAT_REMEMBERED_MS } from "../../store.ts";
-import { leaseAnswer } from "../answers.ts";
+import { ASK_AGAIN, CLOGGED, HEAD, leaseAnswer } from "../answers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, jobColumnsWith } from "../codec.ts";
 import {
   addDeltas,
@@ -23,6 +24,8 @@ import {
   tallyOf,
   TRANSITION,
 } from "./snippets.ts";
+import { charge, LIMIT_USES } from "./charges.ts";
+import { anyLimits, FREED, freeHoldings, nextAwake } from "./turns.ts";
 
 /** What the plain end changes of a job. */
 const ENDED = {
@@ -38,8 +41,9 @@ const ENDED = {
   result: "g.new_result",
 };
 
-/** When the handler was called: so long after the claim, but not later than now. */
-const startedAfter = (job: string, held: string): string => `least(${job}.started_at + coalesce(${held}, 0), v_now)`;
+/** As startedAfter in core/lifecycle.ts. */
+const startedAfter = (job: string, held: string): string =>
+  `greatest(${job}.started_at, least(${job}.started_at + coalesce(${held}, 0), v_now))`;
 
 /**
  * The plain end (see core/lifecycle.ts), which is hot. Counts how many were applied.
@@ -62,16 +66,19 @@ const complete = (s: string): string => `
   get diagnostics v_done = row_count`;
 
 /** The other settlements, one JSON object each: the transition that the core decided. */
-const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, held bigint, ${TRANSITION})`;
+const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, held bigint, unstarted boolean, hold bigint, spend float8, ${TRANSITION})`;
+
+/** What any settlement changes of a job, beside its transition. */
+const SETTLED = { settled: "g.mark", started_at: "g.handled_at", run_ms: "case when g.ends then g.ran_ms else (g.r).run_ms end" };
 
 /** Applies transitions of any kind. An attempt that ends without ending the job goes into the history. */
 const settleOthers = (s: string): string => `
   with gone as (
     delete from ${s}.running r using ${OTHERS}
     where ${byKey("r.id", "i.id")} and r.fence = i.fence and r.id <> all(v_held) and (not i.if_expired or r.lease_until <= v_now)
-    returning r, i.*, coalesce(i.new_run_ms, v_now - r.started_at) as ran_ms
+    returning r, i.*, ${startedAfter("r", "i.held")} as handled_at, coalesce(i.new_run_ms, v_now - ${startedAfter("r", "i.held")}) as ran_ms
   ), after as materialized (
-    select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", { settled: "g.mark", started_at: startedAfter("(g.r)", "g.held") })})::${s}.ready as p
+    select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", SETTLED)})::${s}.ready as p
     from gone g
   ), ${insertByState(s, "to_state")}
   , history as (
@@ -111,7 +118,7 @@ export const leaveHeldLeasesOut = (s: string, leases: string): string => `
  */
 export const refusals = (s: string, items: string): string => `
   select array_agg((case when i.done or st.settled = i.mark then ${leaseAnswer("ok")}
-    when st.state = ${STATE.cancelled} and st.lease_until is not null and st.fence = i.fence + 1 then ${leaseAnswer("cancelled")}
+    when st.state = ${STATE.cancelled} and st.lease_until is not null and st.fence - 1 = i.fence then ${leaseAnswer("cancelled")}
     when st.state = ${STATE.running} and st.fence = i.fence and not i.if_expired then ${leaseAnswer("locked")} else ${leaseAnswer("stale")} end)::smallint order by i.ord)
   from (${items}) i left join lateral (select settled, state, fence, lease_until from ${s}.state where id = i.id offset 0) st on not i.done`;
 
@@ -168,12 +175,12 @@ const lanesWithJobs = (s: string): string => `
   from held h join unnest(v_lanes, v_leads, v_floors) l(id, lead, floor) on l.id = h.lane`;
 
 /** Reads one lane in order, and skips rows that others are taking. */
-const takeFromLane = (s: string): string => `
+const takeFromLane = (s: string, holds: boolean): string => `
   return query with gone as (
     delete from ${s}.ready where ctid = any(array(
       select ctid from ${s}.ready where lane = v_lanes[1] and run_at >= v_floors[1] order by run_at, seq limit v_want for update skip locked))
     returning ${TAKEN}
-  )${grant(s)}`;
+  )${grant(s, holds)}`;
 
 /**
  * Merges several lanes. First it looks at the heads of each without locks, from where the last look ended. In a lane that was not read to
@@ -196,19 +203,19 @@ const lookAtLanes = (s: string): string => `
  * Then it locks the first rows of all lanes by their ctid, and skips those that others are taking. A row of `ready` never changes, and its
  * ctid is not reused before this call has ended.
  */
-const takeSeen = (s: string): string => `
+const takeSeen = (s: string, holds: boolean): string => `
   return query with gone as (
     delete from ${s}.ready where ctid = any(array(
       select r.ctid from unnest(v_seen) with ordinality c(tid, nth) join ${s}.ready r on r.ctid = c.tid
       order by c.nth limit v_want for update of r skip locked))
     returning ${TAKEN}
-  )${grant(s)}`;
+  )${grant(s, holds)}`;
 
 /** `v_now` is when the call began. If it then waited for a lock, it may find a newer job, and must not start it before it was due. */
 const CLAIMED_AT = "greatest(v_now, s.run_at)";
 
 /** What a claim changes of a job. */
-const GRANTED = {
+export const GRANTED = {
   updated_at: CLAIMED_AT,
   attempt: "s.attempt + 1",
   fence: "s.fence + 1",
@@ -222,13 +229,20 @@ const GRANTED = {
 };
 
 /** What a claim reads of a row of `ready`: only what it keeps, because each of these columns is written and read again. */
-const TAKEN = `run_at - priority * v_queue.head_start as rank, ${keptColumns("ready", GRANTED)}, ready.attempt, ready.fence`;
+export const TAKEN = `run_at - priority * v_queue.head_start as rank, ${keptColumns("ready", GRANTED)}, ready.attempt, ready.fence`;
 
-/** The columns of a claimed job. What the claim itself tells is null: see readGranted in codec.ts. */
+/**
+ * The columns of a claimed job. What the claim itself tells is null, and so is what most jobs have: see readGranted in codec.ts. Each value
+ * that is left out saves the server and the client more than the comparison costs.
+ */
 const ANSWERED = jobColumnsWith({
   state: "null::smallint",
-  attempt: GRANTED.attempt,
-  fence: GRANTED.fence,
+  run_at: "nullif(s.run_at, j.created_at)",
+  attempt: `nullif(${GRANTED.attempt}, 1)`,
+  fence: `nullif(${GRANTED.fence}, ${GRANTED.attempt})`,
+  retry_count: "nullif(s.retry_count, 0::smallint)",
+  lost_count: "nullif(s.lost_count, 0::smallint)",
+  snoozes: "nullif(s.snoozes, 0::smallint)",
   worker: "null::text",
   updated_at: "null::bigint",
   started_at: GRANTED.started_at,
@@ -239,11 +253,12 @@ const ANSWERED = jobColumnsWith({
 
 /**
  * Grants a lease on each row removed from `ready`, and answers the jobs in order: that of `s`, because a lateral join keeps it. Sorting whole
- * answers would cost more, and so would a plain join, if the server believes that there are no jobs (see `byKey`).
+ * answers would cost more, and so would a plain join, if the server believes that there are no jobs (see `byKey`). `holds`: the queue has a
+ * running limit, so what runs is counted.
  */
-const grant = (s: string): string => `, moved as (
+const grant = (s: string, holds: boolean): string => `, moved as (
     insert into ${s}.running select ${changed("s", GRANTED)} from gone s
-  ), counted as (${addMoves(s, { moved: "gone", queue: "v_queue.id", from: STATE.pending, to: STATE.running })})
+  ),${holds ? ` held as (insert into ${s}.limit_holding (id, queue, key) select id, queue, '${NO_KEY}' from gone on conflict do nothing),` : ""} counted as (${addMoves(s, { moved: "gone", queue: "v_queue.id", from: STATE.pending, to: STATE.running })})
   select v_claims, null::smallint[], null::int[], v_queue.dead_letters, ${ANSWERED}
   from (select * from gone order by rank, seq offset 0) s cross join lateral (select * from ${s}.job where id = s.id offset 0) j`;
 
@@ -253,8 +268,8 @@ const grant = (s: string): string => `, moved as (
  * (null: none), and claims as JSON.
  * Out: first, unless all is well, a row with claim -1: the answer to each settlement (null: all ok) and the queues that have work now; then
  * the claimed jobs, in order, each with the number of its claim and whether its queue keeps dead letters, and without what its claim tells
- * (but the repeat of a claim has all columns); among them, with claim -2, a row
- * that says that a look from the bottom of the lanes was slow (see read-starts.ts).
+ * (but the repeat of a claim has all columns); among them, with claim -2, a row that says that a look from the bottom of the lanes was slow
+ * (see read-starts.ts), and with claim -3 rows that say when to ask again (see take.ts).
  */
 export const exchange = (s: string, digest: string): string => `
 create or replace function ${s}.exchange_${digest}(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_marks bigint[], p_results text[], p_runs float8[], p_held bigint[],
@@ -285,6 +300,12 @@ declare
   v_rank bigint;
   v_seq bigint;
   v_seen tid[];
+  v_keyed int[];
+  ${FREED}
+  v_running int;
+  v_beyond int;
+  v_may_wait boolean := not p_careful;
+  v_folded boolean;
 begin
   if p_ours then ${SHORT_LOCK_TIMEOUT}; end if;
   if p_careful then
@@ -295,6 +316,13 @@ begin
   end if;
   if p_others is not null then
     ${settleOthers(s)};
+    if strpos(p_others::text, '${LIMIT_USES}') > 0 then
+      ${charge(s, OTHERS)};
+    end if;
+  end if;
+  if v_asked > 0 and ${anyLimits(s)} then
+    ${freeHoldings(s, `(p_ids || array(select i.id from ${OTHERS}))`, "p_ours")};
+    v_woken := nullif(v_woken || v_freed, '{}');
   end if;
   if v_asked > v_done then
     out_settled := (${refusals(s, LEASES)});
@@ -306,7 +334,7 @@ begin
     end if;
   end if;
   if out_settled is not null or v_woken is not null then
-    out_claim := -1;
+    out_claim := ${HEAD};
     out_woken := v_woken;
     return next;
   end if;
@@ -331,28 +359,75 @@ begin
     continue when v_late;
 
     v_lifted := v_claim.lanes is not null;
-    for v_queue in select q.id, q.head_start, q.dead_letters from unnest(v_claim.queues) with ordinality n(name, ord)
+    for v_queue in select q.id, q.head_start, q.dead_letters, q.limits from unnest(v_claim.queues) with ordinality n(name, ord)
       join ${s}.queue q on q.name = n.name where not q.paused order by n.ord loop
       exit when v_want <= 0;
-      select array_agg(l.id), array_agg(l.priority * v_queue.head_start), array_agg(coalesce(f.floor, 0)) into v_lanes, v_leads, v_floors
+      v_running := null;
+      v_beyond := 0;
+      select array_agg(l.id) filter (where l.id > 0), array_agg(l.priority * v_queue.head_start) filter (where l.id > 0),
+        array_agg(coalesce(f.floor, 0)) filter (where l.id > 0), array_agg(l.id) filter (where l.id < 0) into v_lanes, v_leads, v_floors, v_keyed
       from ${s}.lane l left join unnest(v_claim.lanes, v_claim.floors) f(lane, floor) on f.lane = l.id
       where l.queue = v_queue.id and (v_claim.types is null or l.type = any(v_claim.types));
-      continue when v_lanes is null;
+      if v_keyed is not null or v_queue.limits is not null then
+        v_folded := v_keyed is null or ${s}.fold_turns_${digest}(v_queue.id, v_now);
+        if v_queue.limits::json -> 'rate' ->> 'units' is not null or exists (select from ${s}.limit_line where lane = any(v_keyed) and place = ${PLACE.ring}) then
+          return query select * from ${s}.take_${digest}(v_now, v_claims, v_queue.id, v_lanes, v_keyed, v_want, v_claim.lease, v_claim.turn, v_claim.worker, v_may_wait) t;
+          get diagnostics v_got = row_count;
+          v_want := v_want - (v_got - 1);
+          v_may_wait := v_may_wait and v_got = 1 and v_queue.limits is null;
+          continue;
+        end if;
+        -- No line may start, and there is no rate: jobs without a key are taken as ever, as many as have room.
+        out_claim := ${ASK_AGAIN};
+        out_settled := null;
+        out_woken := array[v_claims];
+        out_run_at := case when v_keyed is not null then ${nextAwake(s, "v_queue.id")} end;
+        if not v_folded then out_run_at := least(out_run_at, ${BUSY_MS}); end if;
+        v_running := (v_queue.limits::json ->> 'running')::int;
+        if v_running is not null then
+          v_got := ${s}.room_${digest}(v_queue.id, v_running, v_want, v_may_wait);
+          v_may_wait := false;
+          if v_got is null then out_run_at := least(out_run_at, ${BUSY_MS}); end if;
+          v_beyond := v_want - least(v_want, coalesce(v_got, 0));
+          v_want := v_want - v_beyond;
+        end if;
+        return next;
+        if v_want = 0 then
+          v_want := v_beyond;
+          v_beyond := 0;
+          continue;
+        end if;
+      end if;
+      if v_lanes is null then
+        v_want := v_want + v_beyond;
+        continue;
+      end if;
       if cardinality(v_lanes) > ${MANY_LANES} then
         ${lanesWithJobs(s)};
-        continue when v_lanes is null;
+        if v_lanes is null then
+          v_want := v_want + v_beyond;
+          continue;
+        end if;
       end if;
       v_depth := greatest(8, v_want * 4 / cardinality(v_lanes));
       v_rank := ${BEFORE_ALL};
       v_began := clock_timestamp();
       loop
         if cardinality(v_lanes) = 1 then
-          ${takeFromLane(s)};
+          if v_running is null then
+            ${takeFromLane(s, false)};
+          else
+            ${takeFromLane(s, true)};
+          end if;
           get diagnostics v_got = row_count;
           v_rank := null;
         else
           ${lookAtLanes(s)};
-          ${takeSeen(s)};
+          if v_running is null then
+            ${takeSeen(s, false)};
+          else
+            ${takeSeen(s, true)};
+          end if;
           get diagnostics v_got = row_count;
         end if;
         v_want := v_want - v_got;
@@ -367,11 +442,12 @@ begin
         v_rank := ${BEFORE_ALL};
       end loop;
       if not v_lifted and clock_timestamp() - v_began > interval '2 ms' + interval '30 us' * v_claim.lim then
-        out_claim := -2;
+        out_claim := ${CLOGGED};
         out_settled := null;
         return next;
       end if;
       v_lifted := v_claim.lanes is not null;
+      v_want := v_want + v_beyond;
     end loop;
   end loop;
 end $$;`;

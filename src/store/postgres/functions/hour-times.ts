@@ -33,7 +33,7 @@ create or replace function ${s}.hour_times_${digest}(p_now bigint, p_queue text,
 declare
   v_queues int[] := array(select id from ${s}.queue where p_queue is null or name = p_queue);
   -- The numbers of the wanted types; 0: types that are not counted on their own.
-  v_types int[] := case when not p_by_type then array[${WHOLE_QUEUE}] else array(select distinct l.counted_as from ${s}.lane l
+  v_types int[] := case when not p_by_type then array[${WHOLE_QUEUE}] else array(select distinct l.counted_as from ${s}.typed_lane l
     where l.queue = any(v_queues) and l.counted_as > 0 and (p_type is null or l.type = p_type)) || case when p_type is null then 0 end end;
   -- In one queue, a type has one number.
   v_low int := case when p_queue is not null and p_type is not null then coalesce(v_types[1], 0) * ${BUCKETS_PER_TYPE} else 0 end;
@@ -47,7 +47,7 @@ begin
       from ${s}.count where step = ${STEP.minute} and at >= v_since and queue = any(v_queues) and metric between v_low and v_high and ${isBucket("metric")}
       union all
       select c.queue, case when f.number > 0 then l.type end, coalesce(l.counted_as, 0), c.at - c.at % ${HOUR_MS}, c.metric, c.amount
-      from ${s}.cell c left join ${s}.lane l on l.id = c.lane
+      from ${s}.cell c left join ${s}.typed_lane l on l.id = c.lane
         left join fresh_type f on l.counted_as is null and f.queue = l.queue and f.type = l.type where c.queue = any(v_queues) and ${isBucket("c.metric")}
     ), sums as (
       select queue, case when p_by_type then type end as type, case when p_by_type then number end as number, at, metric, sum(amount)::bigint as amount
@@ -59,7 +59,7 @@ begin
     )
     select q.name, coalesce(h.type, n.type), h.at, h.times
     from hour h join ${s}.queue q on q.id = h.queue
-      left join (select distinct queue, counted_as, type from ${s}.lane where p_by_type and counted_as > 0 and queue = any(v_queues)) n
+      left join (select distinct queue, counted_as, type from ${s}.typed_lane where p_by_type and counted_as > 0 and queue = any(v_queues)) n
         on n.queue = h.queue and n.counted_as = h.number
     where p_type is null or coalesce(h.type, n.type) = p_type;
   out_at := ${NOW};

@@ -1,7 +1,10 @@
 /** Inserting jobs. */
 import { STATE, tallyMetric } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
+import { IN_LINE } from "../lines.ts";
+import { ownOr } from "./rates.ts";
 import { columnsOf, indexFacets, insertItems, isKeptForATime, newState, NOW, PLANNED, SHORT_LOCK_TIMEOUT, waitAtMost } from "./snippets.ts";
+import { costIn, keyIn } from "./turns.ts";
 
 /** A column with equal values may be given as its first value alone: `unnest` fills up with nulls. */
 const alike = (...names: string[]): string => names.map((name) => `coalesce(i.${name}, p_${name}s[1]) as ${name}`).join(", ");
@@ -107,6 +110,44 @@ const insertFreeKeys = (s: string): string => `
   end loop;
   ${SHORT_LOCK_TIMEOUT}`;
 
+/** The items with a limit key, and how many jobs of it may wait: `most`, null if any number may. */
+const keyedItems = (s: string): string => `(
+    select i.ord, i.kind, i.blocked, i.queue, i.id, i.lane, ${costIn("i.extra")} as cost, ${keyIn("i.extra")} as limit_key,
+      ${ownOr(`(select k.own::jsonb from ${s}.limit_key k where k.queue = i.queue and k.key = ${keyIn("i.extra")})`, "waiting", "int", "(q.limits::jsonb -> 'perKey' ->> 'waiting')::int")} as most
+    from ${ITEMS} join ${s}.queue q on q.id = i.queue where i.lane < 0) i`;
+
+/** Only one insert at a time counts what waits of a limit key that has a bound. */
+const lockBoundKeys = (s: string): string => `
+  insert into ${s}.limit_key (queue, key) select distinct i.queue, i.limit_key from ${keyedItems(s)}
+    where i.most is not null and not exists (select from ${s}.limit_key k where k.queue = i.queue and k.key = i.limit_key) order by 1, 2 on conflict do nothing;
+  perform from ${s}.limit_key k join (select distinct i.queue, i.limit_key from ${keyedItems(s)} where i.most is not null) i on k.queue = i.queue and k.key = i.limit_key
+    order by k.queue, k.key for update of k`;
+
+/** Refuses the items whose limit key has as many waiting jobs as it may have. Cost: the jobs of these keys, up to their bound. */
+const refuseOfFullKeys = (s: string): string => `
+  with item as materialized (select * from ${keyedItems(s)} where i.most is not null)
+  , room as materialized (
+    select i.queue, i.limit_key, i.most - (select count(*) from (
+      select from ${s}.lane l cross join lateral (
+        select from ${s}.limit_lined d where d.lane = l.id and d.key = i.limit_key union all select from ${s}.limit_due d where d.lane = l.id and d.key = i.limit_key) w
+      where l.queue = i.queue and l.id < 0 limit i.most) c) as places
+    from (select distinct queue, limit_key, most from item) i
+  ), full_item as (
+    select i.ord, i.most from (
+      select i.*, r.places, count(*) filter (where ${COUNTS}) over (partition by i.queue, i.limit_key order by i.ord) as nth
+      from item i join room r on r.queue = i.queue and r.limit_key = i.limit_key) i where ${COUNTS} and i.nth > i.places
+  )
+  select array_agg((case when f.ord is null then i.kind else ${ADMITTED.fullKey} end)::smallint order by i.ord), array_agg(f.most order by i.ord) into v_kinds, v_mosts
+  from ${ITEMS} left join full_item f on f.ord = i.ord`;
+
+/** Puts new pending jobs in line, and asks once for a recheck of each line. */
+const lineUp = (s: string): string => `
+  with item as materialized (
+    select i.queue, i.lane, i.limit_key, i.cost, i.id, r.run_at, r.seq from ${keyedItems(s)}
+    cross join lateral (select run_at, seq from ${s}.ready where id = i.id offset 0) r where i.kind = ${ADMITTED.created}
+  ), lined as (insert into ${s}.limit_lined (lane, key, run_at, seq, id, cost) select lane, limit_key, run_at, seq, id, cost from item)
+  insert into ${s}.limit_recheck (queue, lane, key) select distinct queue, lane, limit_key from item`;
+
 /**
  * The careful way: checks ids, keys and capacities. No id and no key may be in one call twice.
  *
@@ -118,7 +159,7 @@ const insertFreeKeys = (s: string): string => `
  * like this one, for a moment each; leaving them out would split a batch into single calls, which hold them longer.
  *
  * Answers each item (ord) with its kind, one of ADMITTED, and details: created and knownId have state, created_at and run_at; knownKey,
- * pruned and conflict the holder of the key, pruned also its state; full the capacity in run_at.
+ * pruned and conflict the holder of the key, pruned also its state; full and fullKey the capacity in run_at.
  */
 export const admit = (s: string, digest: string): string => `
 create or replace function ${s}.admit_${digest}(p_now bigint, p_locks boolean, p_careful boolean, ${ADMIT_PARAMETERS})
@@ -133,10 +174,15 @@ declare
   v_held bigint[] := '{}';
   v_item record;
   v_waits int := 0;
+  v_mosts int[];
+  v_keyed boolean := 0 > any(p_lanes);
 begin
   if p_locks then
     ${SHORT_LOCK_TIMEOUT};
     perform from ${s}.queue where id = any(p_queues) and capacity is not null order by id for update;
+    if v_keyed then
+      ${lockBoundKeys(s)};
+    end if;
     if p_careful then
       ${leaveItemsOfHeldKeysOut(s)};
     else
@@ -165,6 +211,9 @@ begin
     order by i.ord, kind desc
   ) looked;
 
+  if v_keyed then
+    ${refuseOfFullKeys(s)};
+  end if;
   if exists (select from ${s}.queue where id = any(p_queues) and capacity is not null) then
     -- Added up once per queue, not per job: there may be thousands of unfolded deltas.
     with bounded as materialized (select id, capacity from ${s}.queue where id = any(p_queues) and capacity is not null)
@@ -176,7 +225,7 @@ begin
     ), room as materialized (
       select b.id as queue, b.capacity - coalesce(w.amount, 0) as places from bounded b left join waiting w on w.queue = b.id
     )
-    select array_agg((case when ${COUNTS} and i.nth > i.places then ${ADMITTED.full} else i.kind end)::smallint order by i.ord) into v_kinds
+    select array_agg((case when (${COUNTS} and i.nth > i.places) or (i.kind = ${ADMITTED.fullKey} and i.nth >= i.places) then ${ADMITTED.full} else i.kind end)::smallint order by i.ord) into v_kinds
     from (
       select i.ord, i.kind, i.blocked, count(*) filter (where ${COUNTS}) over (partition by i.queue order by i.ord) as nth, r.places
       from ${ITEMS} left join room r on r.queue = i.queue
@@ -202,7 +251,10 @@ begin
 
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, i.* from ${ITEMS} where i.kind = ${ADMITTED.created}
-  )${insertItems(s)};
+  )${insertItems(s, `case when lane < 0 then ${IN_LINE} end`)};
+  if v_keyed then
+    ${lineUp(s)};
+  end if;
   if p_facets is not null then
     ${indexFacets(s, `array(select i.id from ${ITEMS} where i.kind = ${ADMITTED.created})`)};
   end if;
@@ -211,7 +263,8 @@ begin
     select i.ord::int, i.kind,
       (case when i.kind = ${ADMITTED.created} then ${newState("i.due_at")} when i.kind = ${ADMITTED.knownId} then st.state else v_states[i.ord] end)::smallint,
       (case when i.kind = ${ADMITTED.knownId} then j.created_at else v_now end),
-      (case when i.kind = ${ADMITTED.knownId} then st.run_at when i.kind = ${ADMITTED.full} then (select capacity from ${s}.queue where id = i.queue) else i.due_at end),
+      (case when i.kind = ${ADMITTED.knownId} then st.run_at when i.kind = ${ADMITTED.full} then (select capacity from ${s}.queue where id = i.queue)
+        when i.kind = ${ADMITTED.fullKey} then v_mosts[i.ord] else i.due_at end),
       v_holders[i.ord]
     from (select i.*, ${DUE_AT} as due_at from ${ITEMS}) i
     left join ${s}.job j on i.kind = ${ADMITTED.knownId} and j.id = i.id

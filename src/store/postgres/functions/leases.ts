@@ -32,16 +32,19 @@ end $$;`;
 
 const NOTES = "json_to_recordset(p_notes) as i(ord int, id uuid, fence int, new_progress text, lines json)";
 
-/** In: notes as JSON, no lease twice. Out: as `extend`. Lines beyond the limit of a job are dropped. */
+/**
+ * In: `p_ours`: false in a caller's transaction, which waits for rows as the caller says; notes as JSON, no lease twice. Out: as `extend`.
+ * Lines beyond the limit of a job are dropped.
+ */
 export const note = (s: string, digest: string): string => `
-create or replace function ${s}.note_${digest}(p_now bigint, p_careful boolean, p_notes json) returns smallint[] ${PLANNED} as $$
+create or replace function ${s}.note_${digest}(p_now bigint, p_ours boolean, p_careful boolean, p_notes json) returns smallint[] ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint := ${NOW};
   v_done int[];
   v_held uuid[] := '{}';
 begin
-  ${SHORT_LOCK_TIMEOUT};
+  if p_ours then ${SHORT_LOCK_TIMEOUT}; end if;
   if p_careful then
     ${leaveHeldLeasesOut(s, `select id, fence from ${NOTES}`)};
   end if;

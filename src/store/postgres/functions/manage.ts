@@ -22,6 +22,7 @@ import {
   TRANSITION,
   unindexFacets,
 } from "./snippets.ts";
+import { anyLimits, FREED, freeHoldings, keyIn } from "./turns.ts";
 
 /** How often to look for jobs that move meanwhile. */
 const MOST_LOOKS = 5;
@@ -81,6 +82,7 @@ declare
   v_moved uuid[];
   v_was smallint[];
   v_keyless uuid[] := '{}';
+  ${FREED}
   t record;
 begin
   select * into t from json_to_record(p_transition) as r(${TRANSITION});
@@ -132,7 +134,11 @@ begin
         (case when t.loss = 1 then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "t.new_run_ms")} end, 1),
         (case when a.timed then ${bucket("wait", "a.was_started - a.was_due")} end, 1)) c(metric, amount)
         where c.metric is not null`,
-    )}), numbered as (
+    )}), unlined as (
+      delete from ${s}.limit_lined d using after a, ${s}.job j where a.was = ${STATE.pending} and (a.p).lane < 0 and ${byKey("j.id", "(a.p).id")}
+        and d.lane = (a.p).lane and d.key = ${keyIn("j.extra")} and d.run_at = a.was_due and d.seq = (a.p).seq returning (a.p).queue, d.lane, d.key
+    ), rechecked as (insert into ${s}.limit_recheck (queue, lane, key) select distinct queue, lane, key from unlined
+    ), numbered as (
       select (p).id, was, number as attempt, (select coalesce(max(c.number), 0) + 1 from ${s}.manual_change c where c.job = (p).id) as number
       from after where p_manual is not null
     ), dropped as (
@@ -143,6 +149,9 @@ begin
     )
     select coalesce(array_agg((p).id), '{}'), coalesce(array_agg(was), '{}') into v_moved, v_was from after;
 
+    if ${STATE.running} = any(v_was) and ${anyLimits(s)} then
+      ${freeHoldings(s, "v_moved", "true")};
+    end if;
     if v_keyless && v_moved then
       delete from ${s}.key k using ${s}.job j, ${s}.lane l
         where j.id = any(v_keyless) and j.id = any(v_moved) and l.id = j.lane and k.queue = l.queue and k.key = j.key and k.job = j.id;

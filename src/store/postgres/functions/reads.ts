@@ -92,7 +92,7 @@ create or replace function ${s}.counters_${digest}(p_now bigint, p_step int, p_l
 declare
   -- The number of the only wanted type; -1: it has none; null: all types. Then the numbers of its counters; its buckets follow apart.
   v_number int := case when p_type is not null and p_queue is not null then coalesce((select nullif(max(l.counted_as), 0)
-    from ${s}.lane l where l.queue = (select id from ${s}.queue where name = p_queue) and l.type = p_type), -1) end;
+    from ${s}.typed_lane l where l.queue = (select id from ${s}.queue where name = p_queue) and l.type = p_type), -1) end;
   v_low int := coalesce(-(v_number * ${COUNTERS_PER_TYPE} + ${COUNTERS_PER_TYPE - 1}), -32768);
   v_last int := case when p_counts_only then ${FIRST_BUCKET - 1} else 32767 end;
   v_high int := coalesce(-v_number * ${COUNTERS_PER_TYPE}, v_last);
@@ -116,7 +116,7 @@ begin
       select * from (
         select c.queue, case when f.number > 0 then l.type end, coalesce(l.counted_as, 0),
           case when p_step = ${STEP.all} then 0 else at - at % p_length end as at, metric, amount
-        from ${s}.cell c left join ${s}.lane l on l.id = c.lane
+        from ${s}.cell c left join ${s}.typed_lane l on l.id = c.lane
           left join fresh_type f on l.counted_as is null and f.queue = l.queue and f.type = l.type
         where ${isCounted("metric")} and (p_step = ${STEP.minute} and not p_counts_only or not ${isBucket("metric")})
       ) fresh where at >= p_from and at < p_to
@@ -126,7 +126,7 @@ begin
     )
     select q.name, coalesce(c.type, n.type), c.at, c.metric, c.amount
     from sums c join ${s}.queue q on q.id = c.queue
-      left join (select distinct queue, counted_as, type from ${s}.lane where p_by_type and counted_as > 0
+      left join (select distinct queue, counted_as, type from ${s}.typed_lane where p_by_type and counted_as > 0
         and (p_queue is null or queue = (select id from ${s}.queue where name = p_queue))) n on n.queue = c.queue and n.counted_as = c.number
     where (p_queue is null or q.name = p_queue) and (p_type is null or coalesce(c.type, n.type) = p_type);
   out_at := ${NOW};

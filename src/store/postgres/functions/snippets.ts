@@ -21,6 +21,9 @@ import {
 } from "../../numbers.ts";
 import { PLACES } from "../tables.ts";
 
+/** The server's own time, even if a test sets the time of jobs. */
+export const SERVER_TIME = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
+
 /** The server's time in whole milliseconds, or the time that a test gives. */
 export const nowOf = (given: string): string => `coalesce(${given}, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)`;
 export const NOW: string = nowOf("p_now");
@@ -78,8 +81,8 @@ export const isTallyOf = (metric: string, states: readonly number[]): string =>
  * their own, from 1 on; all others get 0.
  */
 export const freshTypes = (s: string): string => `
-  fresh as (select queue, type, min(id) as first from ${s}.lane where counted_as is null group by queue, type)
-  , known as (select distinct queue, type, counted_as from ${s}.lane where counted_as is not null and queue in (select queue from fresh))
+  fresh as (select queue, type, min(abs(id)) as first from ${s}.typed_lane where counted_as is null group by queue, type)
+  , known as (select distinct queue, type, counted_as from ${s}.typed_lane where counted_as is not null and queue in (select queue from fresh))
   , highest as (select queue, max(counted_as) as number from known group by queue)
   , in_turn as (
     select f.queue, f.type, k.counted_as, coalesce(h.number, 0) + row_number() over (partition by f.queue, k.type is null order by f.first) as number
@@ -135,17 +138,17 @@ export const addMoves = (
 
 /**
  * Inserts new jobs and counts them: the rest of a statement that begins with `item`, whose columns are those of a job, its queue, when it
- * is due (`due_at`), and its state (`new_state`).
+ * is due (`due_at`), and its state (`new_state`). `turn`: that of pending jobs, see lines.ts.
  */
-export const insertItems = (schema: string): string => `
+export const insertItems = (schema: string, turn = "null"): string => `
   , body as (
     insert into ${schema}.job (seq, id, lane, created_at, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags, extra, payload, facets)
     select seq, id, lane, v_now, max_retries, max_lost, retry_delay, timeout, key, key_ttl, tags::text[], extra, payload, facets from item
   ), ${(["ready", "due", "blocked"] as const)
     .map(
       (place) => `to_${place} as (
-    insert into ${schema}.${place} (id, seq, queue, lane, priority, state, run_at, updated_at)
-    select id, seq, queue, lane, priority, new_state, due_at, v_now from item where new_state in (${PLACES[place].join()}))`,
+    insert into ${schema}.${place} (id, seq, queue, lane, priority, state, run_at, updated_at${place === "ready" ? ", turn" : ""})
+    select id, seq, queue, lane, priority, new_state, due_at, v_now${place === "ready" ? `, ${turn}` : ""} from item where new_state in (${PLACES[place].join()}))`,
     )
     .join(", ")}
   ${addDeltas(

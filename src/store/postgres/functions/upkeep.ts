@@ -2,6 +2,7 @@
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import { KEPT_STATES, STATE, STEP } from "../../numbers.ts";
 import { ADMITTED } from "../answers.ts";
+import { KEYED_MARK } from "../lines.ts";
 import {
   addDeltas,
   freshTypes,
@@ -95,7 +96,7 @@ end $$;`;
 /** Gives a number to each type that has none. */
 const numberTypes = (s: string): string => `
   with ${freshTypes(s)}
-  update ${s}.lane l set counted_as = n.number from fresh_type n where l.queue = n.queue and l.type = n.type and l.counted_as is null`;
+  update ${s}.lane l set counted_as = n.number from fresh_type n where l.queue = n.queue and rtrim(l.type, '${KEYED_MARK}') = n.type and l.counted_as is null`;
 
 /**
  * Folds deltas into tallies and counters. One at a time: a second caller has nothing to do. Out: how many were folded.
@@ -161,7 +162,7 @@ begin
   if p_ids is null then return; end if;
   select * into v_job from ${s}.admit_${digest}(p_now, true, false, p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries,
     p_max_losts, p_retry_delays, p_timeouts, p_tags, p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked, p_facets);
-  if v_job.out_kind = ${ADMITTED.full} then
+  if v_job.out_kind in (${ADMITTED.full}, ${ADMITTED.fullKey}) then
     out_answer := 2;
   elsif v_job.out_kind = ${ADMITTED.created} then
     out_state := v_job.out_state;

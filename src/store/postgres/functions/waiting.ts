@@ -15,7 +15,7 @@ begin
       union all
       select n.lane, n.run_at from head h cross join lateral (
         select r.lane, r.run_at from ${s}.ready r where r.lane > h.lane order by r.lane, r.run_at limit 1) n
-    ) select q.name, l.type, min(h.run_at) from head h join ${s}.lane l on l.id = h.lane join ${s}.queue q on q.id = l.queue
+    ) select q.name, l.type, min(h.run_at) from head h join ${s}.typed_lane l on l.id = h.lane join ${s}.queue q on q.id = l.queue
       group by q.name, l.type;
   out_run_at := ${NOW};
   return next;
@@ -36,7 +36,7 @@ begin
     from ${s}.ready r join ${s}.queue q on q.id = r.queue where r.id = p_id;
   if not found then return null; end if;
   select count(*) into v_count from (
-    select from ${s}.lane l cross join lateral (
+    select from ${s}.typed_lane l cross join lateral (
       select from ${s}.ready r where r.lane = l.id and (r.run_at, r.seq) < (v_job.rank + l.priority * v_job.head_start, v_job.seq)
       order by r.run_at, r.seq limit p_most) earlier
     where l.queue = v_job.queue and (p_types is null or l.type = any(p_types)) limit p_most) counted;

@@ -1,0 +1,16 @@
+/** The numbers and marks of lines of limit keys: see limit-tables.ts. */
+
+/** Where a line stands. A released number never changes: rows have it. */
+export const PLACE = { idle: 0, ring: 1, parked: 2, asleep: 3 } as const;
+
+/** Ends the type of a lane whose jobs have a limit key. No type can have it: see NAME in core/read-fields.ts. */
+export const KEYED_MARK = "~";
+
+/** Stands for the jobs without a limit key, and for the queue itself. No limit key is empty. */
+export const NO_KEY = "";
+
+/** The `turn` of a new pending job that its insert put in line. Any other one that becomes pending is put in line by a trigger. */
+export const IN_LINE = 0;
+
+/** When to ask again if others held what may start. */
+export const BUSY_MS = 5;
