@@ -12,14 +12,26 @@ import {
   usualMaxLost,
 } from "../../core/job.ts";
 import type { Facets } from "../../core/facets.ts";
-import { countsTimes } from "../../core/counters.ts";
-import { isPlainEnd, type Outcome, type Transition } from "../../core/lifecycle.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
-import { ATTEMPT_OUTCOME, OUTCOME, STATE, statusOf } from "../numbers.ts";
+import { ATTEMPT_OUTCOME, STATE, statusOf } from "../numbers.ts";
 import type { Claim, LeasedRecord } from "../store.ts";
-import { encodeError, readError, withoutStack } from "../stored-error.ts";
+import { readError, withoutStack } from "../stored-error.ts";
 import { longId } from "./ids.ts";
-import { ATTEMPT, DUE, HEAD, HEAD_FLAG, KEY, LENGTH_DIGITS, LINE, RECORD, RECORD_FLAG, SCHEDULE, SCHEDULE_FLAG } from "./layout.ts";
+import {
+  ATTEMPT,
+  DUE,
+  HEAD,
+  HEAD_FLAG,
+  KEY,
+  LENGTH_DIGITS,
+  LIMIT,
+  LIMIT_DIGITS,
+  LINE,
+  RECORD,
+  RECORD_FLAG,
+  SCHEDULE,
+  SCHEDULE_FLAG,
+} from "./layout.ts";
 
 /** States as scripts take them: ",4,5,". */
 export const statesOf = (statuses: readonly Status[]): string => `,${statuses.map((status) => STATE[status]).join()},`;
@@ -70,7 +82,8 @@ function encodeExtra(job: NewJob): string {
   const isUsual = maxRetries === USUAL.maxRetries && retryDelayMs === USUAL.retryDelayMs && timeoutMs === USUAL.timeoutMs;
   const losesAsUsual = maxLost === usualMaxLost(maxRetries);
   const waitsAsUsual = backoff === USUAL.backoff;
-  if (isUsual && losesAsUsual && waitsAsUsual && tags.length === 0 && meta === null && webhookUrl === null && facets === null) return "";
+  const isPlain = isUsual && losesAsUsual && waitsAsUsual && tags.length === 0 && meta === null && webhookUrl === null && facets === null;
+  if (isPlain) return "";
   const extra: Extra = {};
   if (!isUsual) Object.assign(extra, { maxRetries, retryDelayMs, timeoutMs });
   if (!losesAsUsual) extra.maxLost = maxLost;
@@ -83,8 +96,22 @@ function encodeExtra(job: NewJob): string {
 }
 
 /** What its body has, as flags of the body's head. */
-export function encodeFlags({ idempotencyKey, facets }: NewJob): string {
-  return String((idempotencyKey === null ? 0 : HEAD_FLAG.keyed) + (facets === null ? 0 : HEAD_FLAG.faceted));
+export function encodeFlags(job: NewJob): string {
+  const { idempotencyKey, facets, limitKey } = job;
+  const flags = (idempotencyKey === null ? 0 : HEAD_FLAG.keyed) + (facets === null ? 0 : HEAD_FLAG.faceted);
+  return String(flags + (hasLimitPart(job) ? HEAD_FLAG.costed : 0) + (limitKey === null ? 0 : HEAD_FLAG.limited));
+}
+
+/** Whether its body has its cost and limit key: most jobs have neither. */
+export function hasLimitPart({ limitKey, cost }: NewJob): boolean {
+  return limitKey !== null || cost !== 1;
+}
+
+/** Its cost and limit key, each in or after some digits; "" if it has neither. */
+export function encodeLimit(job: NewJob): string {
+  if (!hasLimitPart(job)) return "";
+  const key = job.limitKey ?? "";
+  return digits(job.cost, LIMIT_DIGITS.cost) + digits(Buffer.byteLength(key), LIMIT_DIGITS.length) + key;
 }
 
 /** "d<ms>", "r<time>", "b" for a blocked job, or "" for now. */
@@ -213,6 +240,14 @@ function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<Jo
     idempotencyKey = textIn(body, at + KEY.bytes, end);
     at = end;
   }
+  let limitKey: string | null = null;
+  let cost = 1;
+  if ((flags & HEAD_FLAG.costed) !== 0) {
+    cost = body.readUIntBE(at + LIMIT.at.cost, 3);
+    const end = at + LIMIT.bytes + body[at + LIMIT.at.length]!;
+    if ((flags & HEAD_FLAG.limited) !== 0) limitKey = textIn(body, at + LIMIT.bytes, end);
+    at = end;
+  }
   const line = body.indexOf(10, at);
   const extra = line === at ? NO_EXTRA : (JSON.parse(textIn(body, at, line)) as Extra);
   const lane = lanes.get(body.readUIntBE(HEAD.at.lane, 3))!;
@@ -240,6 +275,8 @@ function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<Jo
     tags: extra.tags ?? [],
     meta: extra.meta ?? null,
     facets: extra.facets ?? null,
+    limitKey,
+    cost,
     workerId: null,
     fence: 0,
     createdAt,
@@ -278,48 +315,6 @@ function readRecord(job: Mutable<JobSummaryRecord>, record: Buffer): number {
 }
 
 const runTime = (ran: number): number | null => (ran < 0 ? null : ran);
-
-// ── Transitions ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-const COUNTING = { keep: 0, add: 1, reset: 2 } as const;
-
-type ShapeField = (transition: Transition, outcome: Outcome["kind"] | null, ifExpired: boolean, isHeld: boolean) => number | boolean;
-
-/** A shape is the part of a transition that many share: these numbers, in this order. Scripts read them by name. */
-const SHAPE = {
-  to: ({ to }) => STATE[to],
-  bump: ({ bumpFence }) => bumpFence,
-  giveBack: ({ giveBackAttempt }) => giveBackAttempt,
-  retries: ({ retries }) => COUNTING[retries],
-  losses: ({ losses }) => COUNTING[losses],
-  snooze: ({ countSnooze }) => countSnooze,
-  delay: ({ delayMs }) => delayMs !== null,
-  result: ({ result }) => modeOf(result),
-  error: ({ error }) => modeOf(error),
-  errorOnlyIfRunning: ({ errorOnlyIfRunning }) => errorOnlyIfRunning,
-  ends: ({ endsAttempt }) => endsAttempt,
-  timed: countsTimes,
-  plainEnd: isPlainEnd,
-  outcome: (_, outcome) => (outcome === null ? 0 : OUTCOME[outcome]),
-  ifExpired: (_transition, _outcome, ifExpired) => ifExpired,
-  held: (_transition, _outcome, _ifExpired, isHeld) => isHeld,
-} as const satisfies Record<string, ShapeField>;
-
-export const SHAPE_NAMES: readonly string[] = Object.keys(SHAPE);
-const SHAPE_FIELDS: readonly ShapeField[] = Object.values(SHAPE);
-
-export function encodeShape(...from: Parameters<ShapeField>): string[] {
-  return SHAPE_FIELDS.map((read) => String(Number(read(...from))));
-}
-
-/** 0 keeps the value, 1 makes it null, 2: the value is given. */
-function modeOf(value: unknown): number {
-  if (value === undefined) return 0;
-  return value === null ? 1 : 2;
-}
-
-export const encodeNumber = (value: number | null): string => (value === null ? "" : String(value));
-export const encodeErrorText = (error: Transition["error"]): string => encodeError(error) ?? "";
 
 // ── Attempts and lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,3 +1,4 @@
+import { MillraceError } from "../../core/errors.ts";
 import type { EarlyHints } from "../early-hints.ts";
 import type { EvictionWatch } from "./requirements.ts";
 import type { Keys } from "./keys.ts";
@@ -26,6 +27,15 @@ export const MOST_PER_EXCHANGE = 500;
 export function chunksOf<Item>(items: readonly Item[], size: number = MOST_PER_SCRIPT): (readonly Item[])[] {
   if (items.length <= size) return items.length === 0 ? [] : [items];
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
+}
+
+/** Waits for a call that may be left out while memory is full. */
+export async function unlessFull(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.code !== "store_full") throw error;
+  }
 }
 
 /** Calls `run` with the items of each partition, in order, and returns the answers in the order of the items. */

@@ -23,7 +23,7 @@ export interface Driver {
 
 export interface MessageListener {
   onMessage(channel: string, message: Buffer): void;
-  /** The connection was lost and is back: messages may have been missed. */
+  /** The connection was lost and is back, and the server has confirmed its channels or refused: messages may have been missed. */
   onGap(): void;
 }
 

@@ -1,19 +1,9 @@
 /** THE CALLS OF AN EXCHANGE: which script is sent with which arguments, and how its answer is read. */
 import { isPlainEnd } from "../../core/lifecycle.ts";
+import { LARGEST_FENCE } from "../numbers.ts";
 import type { Claim, Settlement } from "../store.ts";
-import {
-  digits,
-  encodeErrorText,
-  encodeNumber,
-  encodeShape,
-  type Granted,
-  type GrantedIn,
-  listOf,
-  numberOf,
-  readLanes,
-  type Reply,
-  textOf,
-} from "./codec.ts";
+import { digits, type Granted, type GrantedIn, listOf, numberOf, readLanes, type Reply, textOf } from "./codec.ts";
+import { encodeErrorText, encodeNumber, encodeShape } from "./shape.ts";
 import { MOST_PER_EXCHANGE } from "./context.ts";
 import { shortId } from "./ids.ts";
 import { encodeJobs } from "./insert.ts";
@@ -55,9 +45,19 @@ function arePlainEnds(settlements: readonly Settlement[]): boolean {
   return settlements.every(isEnd) && new Set(settlements.map(({ id }) => id)).size === settlements.length;
 }
 
-/** A settlement that EXCHANGE_PLAIN can make. It writes the mark of `completed`: an end of the same kind by another outcome would need another mark. */
-export function isEnd({ transition, outcome, ifExpired, followUp }: Settlement): boolean {
-  return outcome === "completed" && !ifExpired && !followUp && isPlainEnd(transition);
+/**
+ * A settlement that EXCHANGE_PLAIN can make. It writes the mark of `completed`: an end of the same kind by another outcome would need another mark.
+ * It compares marks as they are stored, where one of a fence that no job can have would be cut, and could look like another.
+ */
+export function isEnd(settlement: Settlement): boolean {
+  const { fence, transition, outcome, ifExpired, followUp } = settlement;
+  const isUsual = outcome === "completed" && fence <= LARGEST_FENCE && !ifExpired && !followUp;
+  return isUsual && !usesLimits(settlement) && isPlainEnd(transition);
+}
+
+/** Whether a settlement says something of rates, or of the limit key of its job. */
+function usesLimits({ unstarted, holdMs, spend = 0 }: Settlement): boolean {
+  return unstarted === true || holdMs !== undefined || spend > 0;
 }
 
 /** What all settlements have in common is sent once. */
@@ -110,8 +110,10 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
   const shapes = new Map<string, string>();
   const described: string[] = [];
   const args: string[] = [];
-  for (const { id, fence, outcome, transition, ifExpired, heldMs = 0 } of settlements) {
-    const shape = encodeShape(transition, outcome, ifExpired, heldMs > 0);
+  for (const settlement of settlements) {
+    const { id, fence, outcome, transition, ifExpired, heldMs = 0, unstarted, holdMs, spend = 0 } = settlement;
+    const uses = usesLimits(settlement);
+    const shape = encodeShape(transition, outcome, ifExpired, heldMs > 0, uses);
     const name = shape.join();
     let number = shapes.get(name);
     if (number === undefined) {
@@ -122,6 +124,7 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
     args.push(number + shortId(id), String(fence), encodeNumber(runMs));
     // Only what the shape has is sent.
     if (heldMs > 0) args.push(String(heldMs));
+    if (uses) args.push(`${unstarted === true ? 1 : 0} ${holdMs ?? ""} ${spend}`);
     if (delayMs !== null) args.push(String(delayMs));
     if (typeof result === "string") args.push(result);
     if (error !== null && error !== undefined) args.push(encodeErrorText(error));
@@ -144,6 +147,8 @@ export interface Answer extends GrantedIn {
   readonly letters: string;
   /** One for each look. */
   readonly claims: readonly Granted[];
+  /** When each look may find a job that waits for a time. */
+  readonly againInMs: readonly (number | null)[];
   readonly hints: Reply;
 }
 
@@ -153,24 +158,39 @@ export function readAnswer(script: Script, reply: Reply): Answer {
 
 function readWhole(reply: Reply): Answer {
   const [now, letters, claims, lanes, failing, hints] = listOf(reply);
-  return { ...readNames(now, lanes, failing), letters: textOf(letters), claims: listOf(claims).map(grantedOf), hints: hints! };
+  return {
+    ...readNames(now, lanes, failing),
+    letters: textOf(letters),
+    claims: listOf(claims).map(grantedOf),
+    againInMs: listOf(claims).map((claim) => readAgain(listOf(claim)[2])),
+    hints: hints!,
+  };
 }
 
 function readPlain(reply: Reply): Answer {
   const list = listOf(reply);
-  const [recordsLength, lanesLength, failingLength, letters, now] = list.slice(-5);
-  const failingAt = list.length - 5 - numberOf(failingLength);
+  const [recordsLength, lanesLength, failingLength, freedLength, letters, again, now] = list.slice(-TAIL);
+  const freedAt = list.length - TAIL - numberOf(freedLength);
+  const failingAt = freedAt - numberOf(failingLength);
   const lanesAt = failingAt - numberOf(lanesLength);
   const recordsAt = lanesAt - numberOf(recordsLength);
   return {
-    ...readNames(now, list.slice(lanesAt, failingAt), list.slice(failingAt, -5)),
+    ...readNames(now, list.slice(lanesAt, failingAt), list.slice(failingAt, freedAt)),
     letters: textOf(letters),
     claims: [grantedOf([list.slice(0, recordsAt), list.slice(recordsAt, lanesAt)])],
-    hints: NO_HINTS,
+    againInMs: [readAgain(again)],
+    hints: [...NO_HINTS, ...list.slice(freedAt, -TAIL)],
   };
 }
 
-const NO_HINTS: Reply = [-1, 0];
+/** How many values follow the lists in an answer of EXCHANGE_PLAIN. */
+const TAIL = 7;
+const NO_HINTS: readonly Reply[] = [-1, 0];
+
+function readAgain(reply: Reply | undefined): number | null {
+  const ms = numberOf(reply);
+  return ms < 0 ? null : ms;
+}
 
 function readNames(now: Reply | undefined, lanes: Reply | undefined, failing: Reply | undefined): GrantedIn {
   return { now: numberOf(now), lanes: readLanes(lanes), withoutDeadLetters: new Set(listOf(failing).map(textOf)) };

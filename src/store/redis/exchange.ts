@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { tenBitsOf } from "../../lib/id.ts";
-import type { Claim, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
+import type { Claim, ExchangeAnswer, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
 import { readGranted, type Reply, textOf } from "./codec.ts";
 import { byPartition, chunksOf, type Context, MOST_PER_EXCHANGE } from "./context.ts";
 import { isEnd, type Look, plainCall, readAnswer, wholeCall } from "./exchange-calls.ts";
@@ -15,6 +15,8 @@ interface ClaimInProgress extends Pick<Look, "claim" | "turn" | "asker"> {
   /** Consecutive queues of one partition are asked in one call. */
   readonly stops: { readonly partition: number; readonly queues: string[] }[];
   readonly taken: LeasedRecord[];
+  /** When the next job may start that waits for a time. */
+  againInMs: number | null;
 }
 
 const ANSWERS: Readonly<Record<string, LeaseAnswer>> = { o: "ok", s: "stale", c: "cancelled" };
@@ -23,18 +25,16 @@ const ANSWERS: Readonly<Record<string, LeaseAnswer>> = { o: "ok", s: "stale", c:
  * Settlements go to the partitions of their jobs, together with the first stop of each claim: for a worker of one queue all this is one
  * call. Then claims that are not filled go on, stop by stop.
  */
-export async function exchange(
-  context: Context,
-  settlements: readonly Settlement[],
-  claims: readonly Claim[],
-): Promise<{ settled: LeaseAnswer[]; claimed: LeasedRecord[][] }> {
+export async function exchange(context: Context, settlements: readonly Settlement[], claims: readonly Claim[]): Promise<ExchangeAnswer> {
   if (claims.length > 0) context.eviction.refuse();
   const begun = claims.map(beginClaim);
   await Promise.all(begun.filter(({ asker }) => asker !== "").map((begunClaim) => takeAgain(context, begunClaim)));
   const open = begun.filter((begunClaim) => begunClaim.taken.length === 0 && begunClaim.claim.limit > 0);
   const settled = await settleAndBegin(context, settlements, open);
   await Promise.all(open.map((begunClaim) => goOn(context, begunClaim)));
-  return { settled, claimed: begun.map(({ taken }) => taken) };
+  const claimed = begun.map(({ taken }) => taken);
+  const againInMs = begun.map((begunClaim) => begunClaim.againInMs);
+  return againInMs.every((ms) => ms === null) ? { settled, claimed } : { settled, claimed, againInMs };
 }
 
 function beginClaim(claim: Claim): ClaimInProgress {
@@ -45,7 +45,14 @@ function beginClaim(claim: Claim): ClaimInProgress {
     if (last?.partition === partition) last.queues.push(queue);
     else stops.push({ partition, queues: [queue] });
   }
-  return { claim, turn: String(claim.turn % 2 ** 32), asker: claim.again && claim.turn > 0 ? randomUUID() : "", stops, taken: [] };
+  return {
+    claim,
+    turn: String(claim.turn % 2 ** 32),
+    asker: claim.again && claim.turn > 0 ? randomUUID() : "",
+    stops,
+    taken: [],
+    againInMs: null,
+  };
 }
 
 async function settleAndBegin(
@@ -134,12 +141,17 @@ async function call(
   const unfilled = begun.filter((begunClaim, index) => {
     const granted = answer.claims[index]!;
     for (const job of readGranted(granted, begunClaim.claim, answer)) addOnce(begunClaim.taken, job, isRepeat);
+    begunClaim.againInMs = earlier(begunClaim.againInMs, answer.againInMs[index]!);
     return granted.jobs.length === 0;
   });
   feed.sendHints(answer.hints);
   // The call whose answer was lost was not carried out: now claim for real.
   if (isRepeat && mode === "n" && unfilled.length > 0) await call(context, partition, [], unfilled, queuesOf);
   return answer.letters;
+}
+
+function earlier(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
 /** A repeat returns all jobs of its turn, also those that an earlier call of the same claim returned. */

@@ -101,6 +101,7 @@ async function countIn({ session, keys }: Context, partition: number, share: num
     tag,
     jsonOf(facets),
     ...endsOf(query),
+    query.limitKey ?? "",
   ];
   for (let passed = 0; passed < share;) {
     const stretch = Math.min(STRETCH, share - passed);

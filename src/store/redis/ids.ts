@@ -4,7 +4,11 @@
  */
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/** All that two characters of an id can be. */
 const PAIRS: readonly string[] = Array.from({ length: 4096 }, (_, bits) => ALPHABET[bits >> 6]! + ALPHABET[bits & 63]!);
+
+/** The names of all buckets of a partition. */
+export const TAGS: readonly string[] = PAIRS;
 
 const DIGITS = valuesOf("0123456789abcdef");
 for (let digit = 10; digit < 16; digit++) DIGITS[digit.toString(16).toUpperCase().charCodeAt(0)] = digit;

@@ -7,7 +7,9 @@ import {
   encodeBody,
   encodeFlags,
   encodeKey,
+  encodeLimit,
   encodeWhen,
+  hasLimitPart,
   listOf,
   numberOf,
   readJob,
@@ -17,7 +19,7 @@ import {
 } from "./codec.ts";
 import { chunksOf, type Context } from "./context.ts";
 import { longId, shortId } from "./ids.ts";
-import { KIND_DIGITS } from "./layout.ts";
+import { KIND_DIGITS, TAG } from "./layout.ts";
 import { INSERT } from "./statements/insert.ts";
 import { INSERT_PLAIN } from "./statements/insert-plain.ts";
 
@@ -157,11 +159,30 @@ export function encodePlain(jobs: readonly NewJob[]): string[] | null {
   }
   const ids = jobs.map(({ id }) => shortId(id));
   if (new Set(ids).size < ids.length) return null;
-  const args = [String(kinds.length), ...kinds.flatMap(({ queue, type, priority }) => [queue, type, String(priority)])];
+  const args = [String(kinds.length), encodeBuckets(ids), ...kinds.flatMap(({ queue, type, priority }) => [queue, type, String(priority)])];
   jobs.forEach((job, index) => {
     args.push((kinds.length === 1 ? "" : digits(numbers[index]! + 1, KIND_DIGITS)) + ids[index]!, encodeBody(job));
   });
   return args;
+}
+
+/** The bucket of all jobs, or the buckets in the order of the jobs. A process makes 4,000 ids in a row for a bucket, so these are few. */
+function encodeBuckets(ids: readonly string[]): string {
+  let runs = "";
+  let from = 0;
+  for (let at = 1; at <= ids.length; at++) {
+    if (at < ids.length && isSameBucket(ids[from]!, ids[at]!)) continue;
+    const tag = ids[from]!.slice(TAG.from, TAG.to);
+    if (at - from === ids.length) return tag;
+    runs += `${tag}${at - from},`;
+    from = at;
+  }
+  return runs;
+}
+
+function isSameBucket(one: string, other: string): boolean {
+  for (let at: number = TAG.from; at < TAG.to; at++) if (one.charCodeAt(at) !== other.charCodeAt(at)) return false;
+  return true;
 }
 
 function isSameKind(a: NewJob, b: NewJob): boolean {
@@ -169,7 +190,8 @@ function isSameKind(a: NewJob, b: NewJob): boolean {
 }
 
 function isUsual(job: NewJob): boolean {
-  return job.runAt === null && job.delayMs <= 0 && job.blocked !== true && job.idempotencyKey === null && job.facets === null;
+  const isNow = job.runAt === null && job.delayMs <= 0 && job.blocked !== true;
+  return isNow && job.idempotencyKey === null && job.facets === null && !hasLimitPart(job);
 }
 
 /** Kinds and jobs, as INSERT_JOBS reads them. */
@@ -185,7 +207,7 @@ export function encodeJobs(jobs: readonly NewJob[]): string[] {
       kinds.set(name, (number = digits(kinds.size + 1, KIND_DIGITS)));
       described.push(...kind);
     }
-    args.push(number + shortId(job.id) + encodeKey(job) + encodeBody(job));
+    args.push(number + shortId(job.id) + encodeKey(job) + encodeLimit(job) + encodeBody(job));
   }
   return [String(kinds.size), ...described, ...args];
 }
@@ -219,6 +241,8 @@ function answerReader(now: number, details: readonly Reply[], holders: readonly 
       }
       case "c":
         return { kind: "conflict", id: longId(details[at++] as Buffer) };
+      case "l":
+        return { kind: "full", capacity: numberOf(details[at++]), limitKey: job.limitKey! };
       default:
         return { kind: "full", capacity: numberOf(details[at++]) };
     }

@@ -1,7 +1,11 @@
 import { REFUSED_AT_OPENING_MS } from "../../core/work-limits.ts";
 import type { StoreFinding, StoreReport } from "../../core/store-report.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { formOf } from "./form.ts";
 import { openIoredis } from "./ioredis-driver.ts";
+import { Keys } from "./keys.ts";
+import { FORM } from "./layout.ts";
+import { queueNames } from "./queues.ts";
 import { infoField, isOlder, OLDEST, readInfo } from "./requirements.ts";
 import { Session } from "./session.ts";
 import { parseRedisUrl, placeOf } from "./url.ts";
@@ -10,13 +14,14 @@ import { parseRedisUrl, placeOf } from "./url.ts";
 export async function inspectRedis(url: string, deadlineMs: number): Promise<StoreReport> {
   const parsed = parseRedisUrl(url);
   const driver = await openIoredis(parsed, deadlineMs);
+  const keys = new Keys(parsed.prefix);
   const session = new Session(driver, { clock: systemClock, deadlineMs, place: placeOf(parsed), refusedMs: REFUSED_AT_OPENING_MS });
   try {
     const findings: StoreFinding[] = [];
     const infos = await readInfo(session, (message) => findings.push({ grade: "doubtful", message }));
     return {
       engine: engineOf(infos[0] ?? ""),
-      schema: null,
+      schema: { found: await formOf(session, keys, await queueNames(session, keys)), wanted: FORM },
       now: await session.now(),
       findings: [...findings, ...infos.flatMap(findingsOf)],
     };

@@ -49,6 +49,8 @@ function behaviour(timeoutMs: number): RedisOptions {
     // A master became a replica: the address may lead to the new master by now.
     reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
     lazyConnect: true,
+    // ioredis ignores the promise of its own resubscription: if the connection breaks meanwhile, its rejection would end the process.
+    autoResubscribe: false,
   };
 }
 
@@ -121,7 +123,6 @@ const NEUTRAL: RedisOptions = {
   sentinelRetryStrategy: reconnectPause,
   // Without it, commands are sent before the server has accepted the login.
   enableReadyCheck: true,
-  autoResubscribe: true,
   stringNumbers: false,
   enableAutoPipelining: false,
   commandTimeout: undefined,
@@ -139,7 +140,8 @@ function duplicatesOf({ instance, nodes }: GivenIoredis, timeoutMs: number): Con
   let aNode: Redis;
   return {
     open() {
-      const redisOptions = { ...NEUTRAL, ...behaviour(timeoutMs) };
+      // With the application's own, such as its login: ioredis 5 would leave them out.
+      const redisOptions = { ...instance.options.redisOptions, ...NEUTRAL, ...behaviour(timeoutMs) };
       const cluster = instance.duplicate([], { ...forCluster(timeoutMs), scaleReads: "master", enableAutoPipelining: false, redisOptions });
       // Of the application's own package, which may have another version than the one that we would load.
       cluster.on("+node", (node: Redis) => (aNode = node));
@@ -242,6 +244,7 @@ const PING_MS = 10_000;
 class IoredisSubscription implements Subscription {
   readonly tried: Promise<void>;
   readonly #redis: Redis;
+  readonly #channels = new Set<string>();
   readonly #ping: NodeJS.Timeout;
 
   constructor(redis: Redis, listener: MessageListener) {
@@ -249,7 +252,8 @@ class IoredisSubscription implements Subscription {
     let isFirst = true;
     redis.on("error", () => {});
     redis.on("ready", () => {
-      if (!isFirst) listener.onGap();
+      // Only now: a message between a look and the subscription would be missed.
+      if (!isFirst) void this.#subscribe([...this.#channels]).then(() => listener.onGap());
       isFirst = false;
     });
     redis.on("messageBuffer", (channel: Buffer, message: Buffer) => listener.onMessage(channel.toString(), message));
@@ -259,11 +263,18 @@ class IoredisSubscription implements Subscription {
   }
 
   add(channel: string): void {
-    this.#redis.subscribe(channel).catch(() => {});
+    this.#channels.add(channel);
+    void this.#subscribe([channel]);
   }
 
   remove(channel: string): void {
+    this.#channels.delete(channel);
     this.#redis.unsubscribe(channel).catch(() => {});
+  }
+
+  /** Resolves when the server has confirmed it, or when that failed. */
+  async #subscribe(channels: readonly string[]): Promise<void> {
+    if (channels.length > 0) await this.#redis.subscribe(...channels).catch(() => {});
   }
 
   close(): void {

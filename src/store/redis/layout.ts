@@ -109,13 +109,47 @@ export const LOSS = 256;
 export const RECORD_FLAG = { keyGone: 1, leaseCancelled: 2, hasResult: 4 } as const;
 
 /**
- * The head of a body. After it come, if the flags say so, when it is due (DUE) and its key (KEY and the text); then what the client packed,
- * of which scripts know only the first line end: the payload follows it.
+ * The head of a body. After it come, if the flags say so, when it is due (DUE), its key (KEY and the text), and its cost and limit key (LIMIT
+ * and the text, which is empty if it has only a cost); then what the client packed, of which scripts know only the first line end: the
+ * payload follows it.
  */
 export const HEAD = new Layout({ created: "I6", flags: "B", priority: "b", lane: "I3", seq: "I7" });
-export const HEAD_FLAG = { scheduled: 1, keyed: 2, faceted: 4 } as const;
+export const HEAD_FLAG = { scheduled: 1, keyed: 2, faceted: 4, costed: 8, limited: 16 } as const;
 export const DUE = new Layout({ runAt: "I6" });
 export const KEY = new Layout({ ttl: "I6", length: "B" });
+export const LIMIT = new Layout({ cost: "I3", length: "B" });
+/** In the argument of a job, its cost and the length of its limit key have this many digits. The limit key follows. */
+export const LIMIT_DIGITS = { cost: 7, length: 3 } as const;
+
+/**
+ * Jobs with a limit key have a lane of their own: the number of the lane of their queue and type, and this. So a record tells by one byte that
+ * its job has a limit key, and claims that know nothing of limits never meet one.
+ */
+export const LIMITED_LANE: number = 2 ** 23;
+/** The first byte of such a number is at least this. */
+export const LIMITED_BYTE: number = LIMITED_LANE / 2 ** 16;
+
+/**
+ * What is remembered of a limit key: how many of its jobs run, wait, and are pending; how many of its lines stand aside; until when it is held,
+ * what its rate remembers (`interval` is 0 if it has nothing), and whether it is among the resting keys. Its lines follow.
+ */
+export const LIMIT_KEY = new Layout({
+  running: "I4",
+  waiting: "I4",
+  pending: "I4",
+  aside: "I3",
+  held: "I6",
+  busy: "d",
+  interval: "d",
+  resting: "B",
+});
+/**
+ * A line: the pending jobs of one lane, priority and limit key. `size` is how many, `place` where it stands, `tag` when it may start next, in
+ * the time of its ring. In the ring, `seq` goes before the key: of equal tags, the line that came first goes first.
+ */
+export const KEY_LINE = new Layout({ lane: "I3", priority: "b", place: "B", size: "I4", tag: "d", seq: "I7" });
+/** It is empty; in its ring; waits for a time; waits until a lease of its key ends. */
+export const LINE_PLACE = { nowhere: 0, ring: 1, asleep: 2, parked: 3 } as const;
 
 /** A member of a sorted set of jobs: equal scores are ordered by sequence. The id follows. */
 export const MEMBER = new Layout({ seq: "I7" });
@@ -151,6 +185,22 @@ export const holderId = (holder: string): string => `sub(${holder}, ${HOLDER.byt
 export const isSet = (flags: string, flag: number): string => `${flags} % ${2 * flag} >= ${flag}`;
 
 export const ID_CHARS = 22;
+/** Which characters of an id are the name of its bucket: the tag of lib/id.ts. */
+export const TAG = { from: 14, to: 16 } as const;
+/** Lua: the name of a job's bucket. */
+export const tagOf = (id: string): string => `sub(${id}, ${TAG.from + 1}, ${TAG.to})`;
+/** How the names of buckets begin (see keys.ts): of bodies, of state records, of changes by hand. */
+export const BUCKET = { bodies: "j:", records: "s:", changes: "uj:" } as const;
+/** Lua: the bucket of a job, with its body, its state record, or its changes by hand. */
+export const bucketOf = (kind: keyof typeof BUCKET, id: string): string => `B .. '${BUCKET[kind]}' .. ${tagOf(id)}`;
+/** How many digits of the digest of an idempotency key are the name of its bucket. */
+export const KEY_DIGITS = 3;
+/** How the names of queues' settings begin. */
+export const SETTINGS = "qs:";
+/** Lua: the settings of a queue. */
+export const settingsOf = (queue: string): string => `B .. '${SETTINGS}' .. ${queue}`;
+/** The form of what is stored (see statements/form.ts). */
+export const FORM = 2;
 /** Many jobs of one call have one kind (or settlements one shape): each begins with its number, in this many digits. The id follows. */
 export const KIND_DIGITS = 3;
 /** The id of a job with a key is followed by the key's length, in this many digits, and the key. */

@@ -1,4 +1,5 @@
-import { type Filter, leavesOut, matcherOf, statusesOf } from "../../core/filter.ts";
+import type { Facets } from "../../core/facets.ts";
+import { type Filter, leavesOut, leftOutOf, matcherOf, statusesOf } from "../../core/filter.ts";
 import { type JobSummaryRecord, type Status, STATUSES } from "../../core/job.ts";
 import { type StateOrder, stateOrderOf } from "../../core/list-order.ts";
 import { partitionOf } from "../../core/partition.ts";
@@ -6,9 +7,9 @@ import { searchFor } from "../../core/search.ts";
 import { comesBefore, decodePlace, encodePlace, invalidCursor, orderOf, type Place } from "../state-order.ts";
 import { type ListQuery, MAX_CANDIDATES, MAX_PASSED } from "../store.ts";
 import { jsonOf, listOf, numberOf, readLanes, readSummary, type Reply, seqOf, statesOf, textOf } from "./codec.ts";
-import type { Context } from "./context.ts";
+import { chunksOf, type Context } from "./context.ts";
 import { longId } from "./ids.ts";
-import { queueState } from "./queues.ts";
+import { queueState, queueStates } from "./queues.ts";
 import {
   COUNT,
   COUNT_BY_STATE,
@@ -37,6 +38,8 @@ interface Source {
   readonly partition: number;
   /** Those of its queues that are wanted. */
   readonly queues: readonly string[];
+  /** If it is only one. */
+  readonly queue: string | undefined;
   readonly line: Line;
   rows: Row[];
   /** The next stretch is after this place; null if there is none. */
@@ -95,12 +98,12 @@ export async function listJobs(context: Context, query: ListQuery): Promise<{ jo
  */
 function stretchFor(query: ListQuery, order: StateOrder | null, missing: number, sources: number): number {
   if (filtersHere(query, order)) return LONGEST_STRETCH;
-  const { type, priority, tag, facets, q } = query;
-  const isPlain = [type, priority, tag, facets, q].every((filter) => filter === undefined);
+  const { type, priority, tag, limitKey, facets, q } = query;
+  const isPlain = [type, priority, tag, limitKey, facets, q].every((filter) => filter === undefined);
   return Math.min(LONGEST_STRETCH, Math.ceil(missing / (isPlain ? sources : 1)) + 1);
 }
 
-/** How many jobs a call has looked at. Skipped jobs, internal or of another status, are not candidates, but have their own limit. */
+/** How many jobs a call has looked at. Skipped jobs, of a queue that is left out or of another status, are not candidates, but have their own limit. */
 class Looked {
   #candidates = 0;
   #passed = 0;
@@ -205,8 +208,8 @@ function readStretch({ session, keys }: Context, source: Source, query: ListQuer
 }
 
 /** The arguments of the scripts that look through jobs. */
-function argsOf({ after, line, queues }: Source, filter: Filter, want: number, most: number): string[] {
-  const { type, queue, priority, from, to, internal, endedFrom, endedTo, q } = filter;
+function argsOf({ after, line, queues, queue }: Source, filter: Filter, want: number, most: number): string[] {
+  const { type, priority, from, to, endedFrom, endedTo, q } = filter;
   const states = statesOf([...new Set(statusesOf(filter) ?? STATUSES)]);
   const [min, max, since, before, endsFrom, endsBefore] = [priority?.min, priority?.max, from, to, endedFrom, endedTo].map((value) =>
     value === undefined ? "" : String(value),
@@ -214,8 +217,8 @@ function argsOf({ after, line, queues }: Source, filter: Filter, want: number, m
   const place = after === "start" || after === null ? { at: "", seq: "" } : { at: String(after.at), seq: String(after.seq) };
   const begins = line === "created" ? place.seq : place.at;
   const bound = String(Math.min(most, q === undefined ? MOST_LOOKED_AT : MOST_SEARCHED));
-  const wanted = [type ?? "", queue ?? "", min!, max!, since!, jsonOf(filter.tag), jsonOf(filter.facets), internal === true ? "1" : ""];
-  const args = [begins, before!, states, String(want), bound, ...wanted, endsFrom!, endsBefore!, ...textsOf(q)];
+  const wanted = [type ?? "", queue ?? "", min!, max!, since!, jsonOf(filter.tag), jsonOf(filter.facets), jsonOf(leftOutOf(filter))];
+  const args = [begins, before!, states, String(want), bound, ...wanted, endsFrom!, endsBefore!, ...textsOf(q), filter.limitKey ?? ""];
   if (line !== "created") return [...args, LETTER[line], place.seq, ...queues];
   // At its start the tallies may say that there is no such job. Further down they could not say whether the rest has one.
   return after === "start" && statusesOf(filter) !== undefined ? [...args, ...queues] : args;
@@ -228,15 +231,17 @@ function textsOf(q: string | undefined): string[] {
   return [text, inJson, /^[0-9a-f-]+$/.test(text) ? "1" : ""];
 }
 
-/** If a facet of a queue is wanted, counts in its index. If it has too many jobs, but few of the wanted statuses, counts in their lines. */
+/** If a facet is wanted, counts in its indexes. If these have too many jobs, but few of the wanted statuses, counts in their lines. */
 export async function countMatches(context: Context, filter: Filter): Promise<{ count: number; isCapped: boolean }> {
   const { queue, facets, from, to } = filter;
   const statuses = statusesOf(filter);
   if (statuses === undefined || from !== undefined || to !== undefined) return countIn(context, filter, "created");
-  if (queue === undefined || facets === undefined) return countIn(context, filter, "state");
+  if (facets === undefined) return countIn(context, filter, "state");
   const inFacet = await countIn(context, filter, "created");
   if (!inFacet.isCapped) return inFacet;
-  const wanted = (await queueState(context, queue)).counts.filter(({ status }) => statuses.includes(status));
+  const queues = queue === undefined ? await queueStates(context) : [await queueState(context, queue)];
+  const counts = queues.filter(({ name }) => !leavesOut(filter, name)).flatMap((state) => state.counts);
+  const wanted = counts.filter(({ status }) => statuses.includes(status));
   const isFew = wanted.reduce((sum, { count }) => sum + count, 0) <= MAX_CANDIDATES;
   return isFew ? countIn(context, filter, "state") : inFacet;
 }
@@ -294,14 +299,34 @@ async function countStretch(
   return { count: numberOf(shown) + doubtful.length, looked: numberOf(looked), passed: numberOf(passed) };
 }
 
-async function sourcesOf({ registry }: Context, filter: Filter, line: Line, after: Place | "start"): Promise<Source[]> {
+/** A source for each partition with a wanted queue; or, by creation and with facets, for each queue that has them: each has its own index. */
+async function sourcesOf(context: Context, filter: Filter, line: Line, after: Place | "start"): Promise<Source[]> {
   if (statusesOf(filter)?.length === 0) return [];
-  const { queue } = filter;
-  const partitions = queue === undefined ? await registry.partitions() : new Map([[partitionOf(queue), [queue]]]);
-  return Array.from(partitions, ([partition, names]) => {
-    const queues = names.filter((name) => !leavesOut(filter, name));
-    return { partition, queues, line, rows: [], after, span: null };
+  const { queue, facets } = filter;
+  const isIndexed = line === "created" && facets !== undefined;
+  const names = (queue === undefined ? await context.registry.names() : [queue]).filter((name) => !leavesOut(filter, name));
+  const queues = isIndexed && queue === undefined ? await withFacets(context, names, facets) : names;
+  const groups = isIndexed ? queues.map((name) => [name]) : Map.groupBy(queues, partitionOf).values();
+  return Array.from(groups, (some): Source => {
+    const only = isIndexed ? some[0] : queue;
+    return { partition: partitionOf(some[0]!), queues: some, queue: only, line, rows: [], after, span: null };
   });
+}
+
+/**
+ * Those of the queues that have a job with each of these facets. Any queue may have declared them once, and its index tells. To ask for the
+ * keys costs far less than a script that finds nothing.
+ */
+async function withFacets({ session, keys }: Context, queues: readonly string[], facets: Facets): Promise<string[]> {
+  const wanted = Object.entries(facets);
+  const found: string[] = [];
+  for (const some of chunksOf(queues)) {
+    const has = await Promise.all(
+      some.map((queue) => session.command("EXISTS", ...wanted.map(([field, value]) => keys.facet(queue, field, value)))),
+    );
+    found.push(...some.filter((_, index) => numberOf(has[index]) === wanted.length));
+  }
+  return found;
 }
 
 /**

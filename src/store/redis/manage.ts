@@ -7,9 +7,6 @@ import { statusOf } from "../numbers.ts";
 import type { ChangeAnswer } from "../store.ts";
 import { encodeManual, readManualChange } from "../stored-manual-change.ts";
 import {
-  encodeErrorText,
-  encodeNumber,
-  encodeShape,
   type LaneNames,
   jsonOf,
   listOf,
@@ -23,6 +20,7 @@ import {
   statesOf,
   textOf,
 } from "./codec.ts";
+import { encodeErrorText, encodeNumber, encodeShape } from "./shape.ts";
 import { byPartition, type Context } from "./context.ts";
 import { shortId } from "./ids.ts";
 import { CHANGE, REMOVE } from "./statements/manage.ts";
@@ -45,7 +43,7 @@ export async function changeJobs(
     manual === undefined ? "" : encodeManual(manual),
     move.edit?.payload ?? "",
     jsonOf(move.edit?.facets ?? undefined),
-    ...encodeShape(transition, null, false, false),
+    ...encodeShape(transition, null, false, false, false),
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {
     const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)], lost.note);
@@ -99,7 +97,8 @@ export async function attemptsOf({ session, keys }: Context, id: string): Promis
 }
 
 export async function manualChangesOf({ session, keys }: Context, id: string): Promise<ManualChange[]> {
-  const lines = await session.command("HGET", `${keys.partition(tenBitsOf(id))}:u`, shortId(id));
+  const short = shortId(id);
+  const lines = await session.command("HGET", keys.bucket(tenBitsOf(id), "changes", short), short);
   return lines === null ? [] : textOf(lines).split("\n").map(readManualChange);
 }
 

@@ -1,4 +1,3 @@
-import { MillraceError } from "../../core/errors.ts";
 import { partitionOf } from "../../core/partition.ts";
 import {
   QUEUE_SETTINGS,
@@ -13,27 +12,51 @@ import { tenBitsOf } from "../../lib/id.ts";
 import { readTallyCell } from "../numbers.ts";
 import type { OldestPending, QueueState } from "../store.ts";
 import { listOf, numberOf, type Reply, textOf } from "./codec.ts";
-import { chunksOf, type Context } from "./context.ts";
+import { chunksOf, type Context, unlessFull } from "./context.ts";
+import { bringToForm, noteForms, readForms, refuseBesideWorkers } from "./form.ts";
 import { shortId } from "./ids.ts";
 import type { Keys } from "./keys.ts";
 import type { Session } from "./session.ts";
 import { CONFIGURE } from "./statements/queues.ts";
 import { AHEAD, OLDEST } from "./statements/waiting.ts";
 
+/** The names of all queues, as they are stored. */
+export async function queueNames(session: Session, keys: Keys): Promise<string[]> {
+  return listOf(await session.command("SMEMBERS", keys.queues)).map(textOf);
+}
+
 /**
  * The names of all queues. Queues are spread over partitions, so one set outside of them has their names. A name is added before its queue
  * is first used. The queue itself remembers that (`known`), and a script that does not find this asks for it. So a server that lost its
  * data gets the names again, and no process has to remember which ones it added.
+ *
+ * With its first queue a partition gets its form, and nobody gets the name of a queue before its partition has it (see form.ts).
  */
 export class QueueRegistry {
   readonly #session: Session;
   readonly #keys: Keys;
   /** Names that this process added, to add them again now and then: on a Cluster the set alone may be lost. */
   readonly #registered = new Set<string>();
+  /** Partitions that have the present form. */
+  readonly #formed = new Set<number>();
 
   constructor(session: Session, keys: Keys) {
     this.#session = session;
     this.#keys = keys;
+  }
+
+  /** Reads which partitions have the present form, and gives it to the others. `onMove` is called if jobs have to be moved. */
+  async open(onMove: () => void): Promise<void> {
+    const [{ isOpened, partitions }, names] = await Promise.all([
+      readForms(this.#session, this.#keys),
+      queueNames(this.#session, this.#keys),
+    ]);
+    for (const partition of partitions) this.#formed.add(partition);
+    if (!isOpened) {
+      await refuseBesideWorkers(this.#session, this.#keys, names);
+      await noteForms(this.#session, this.#keys, []);
+    }
+    await this.#formOthers(names, onMove);
   }
 
   /** Calls a script; if it asks for registration, registers the queues and calls it again. */
@@ -53,25 +76,37 @@ export class QueueRegistry {
   async #add(queues: Iterable<string>): Promise<void> {
     const names = [...new Set(queues)];
     await this.#session.command("SADD", this.#keys.queues, ...names);
+    await this.#form(names);
     for (const name of names) this.#registered.add(name);
   }
 
   async registerAgain(): Promise<void> {
-    try {
-      if (this.#registered.size > 0) await this.#session.command("SADD", this.#keys.queues, ...this.#registered);
-    } catch (error) {
-      // While memory is full the set stays as it is.
-      if (!(error instanceof MillraceError) || error.code !== "store_full") throw error;
-    }
+    if (this.#registered.size > 0) await unlessFull(this.#session.command("SADD", this.#keys.queues, ...this.#registered));
   }
 
   async names(): Promise<string[]> {
-    return listOf(await this.#session.command("SMEMBERS", this.#keys.queues)).map(textOf);
+    const names = await queueNames(this.#session, this.#keys);
+    await this.#formOthers(names);
+    return names;
   }
 
   /** The partitions with their queues. */
   async partitions(): Promise<Map<number, string[]>> {
     return Map.groupBy(await this.names(), partitionOf);
+  }
+
+  /** Gives the present form to the partitions of these queues that are not known to have it. */
+  async #formOthers(queues: readonly string[], onMove?: () => void): Promise<void> {
+    const others = queues.filter((queue) => !this.#formed.has(partitionOf(queue)));
+    if (others.length > 0) await this.#form(others, onMove);
+  }
+
+  async #form(queues: readonly string[], onMove: () => void = () => {}): Promise<void> {
+    const partitions = await bringToForm(this.#session, this.#keys, queues, onMove);
+    const added = partitions.filter((partition) => !this.#formed.has(partition));
+    if (added.length === 0) return;
+    await noteForms(this.#session, this.#keys, added);
+    for (const partition of added) this.#formed.add(partition);
   }
 }
 
@@ -83,10 +118,10 @@ export async function queueStates(context: Context): Promise<QueueState[]> {
 }
 
 export async function queueState({ session, keys }: Context, name: string): Promise<QueueState> {
-  const base = keys.partition(partitionOf(name));
+  const partition = partitionOf(name);
   const [settings, tallies] = await Promise.all([
-    session.command("HGETALL", `${base}:q:${name}`),
-    session.command("HGETALL", `${base}:t:${name}`),
+    session.command("HGETALL", keys.settings(partition, name)),
+    session.command("HGETALL", `${keys.partition(partition)}:t:${name}`),
   ]);
   const fields = readHash(settings);
   const counts = [...readHash(tallies)].map(([cell, count]) => ({ ...readTallyCell(Number(cell)), count: Number(count) }));

@@ -13,6 +13,7 @@ import { insertJobs } from "./insert.ts";
 import { readGivenIoredis } from "./given-ioredis.ts";
 import { duplicateIoredis, openIoredis } from "./ioredis-driver.ts";
 import { Keys } from "./keys.ts";
+import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs } from "./manage.ts";
 import { readCounters } from "./counters.ts";
@@ -55,6 +56,8 @@ export interface RedisStoreOptions {
 /** A connection without an answer for this long counts as dead. A call may take at least twice as long, so that it can run on another. */
 const LONGEST_SILENCE_MS = 5_000;
 
+const MOVING = "this Redis was used by an older version of Millrace: its jobs are moved to the keys of this version first";
+
 /** Opens the server or Cluster of a `redis:` or `rediss:` URL, or of an ioredis of the application. Waits for it up to the deadline. */
 export async function openRedisStore(
   place: string | { redis: unknown; prefix?: string | undefined },
@@ -72,20 +75,23 @@ export async function openRedisStore(
     lastError: () => driver.lastError,
     onWaiting: options.onWaiting ?? (() => {}),
   });
+  const warn = options.onWarning ?? (() => {});
+  const keys = new Keys(parsed.prefix);
+  const registry = new QueueRegistry(session, keys);
   try {
-    await checkServer(session, options.onWarning ?? (() => {}));
+    await checkServer(session, warn);
+    await registry.open(() => warn(MOVING));
   } catch (error) {
     driver.close();
     throw error;
   } finally {
     opened();
   }
-  const eviction = new EvictionWatch(driver, options.clock, options.onWarning ?? (() => {}));
+  const eviction = new EvictionWatch(driver, options.clock, warn);
   eviction.start();
-  const keys = new Keys(parsed.prefix);
   const feed = new RedisFeed(session, keys, parsed.cluster);
   await feed.ready();
-  return storeOver({ session, keys, feed, earlyHints: new EarlyHints(), eviction, registry: new QueueRegistry(session, keys) });
+  return storeOver({ session, keys, feed, earlyHints: new EarlyHints(), eviction, registry });
 }
 
 /** The contract on Redis. Each verb is one or more scripts, one for each partition that it touches (see keys.ts). */
@@ -136,6 +142,10 @@ const VERBS: Verbs<Context> = {
   rerank: rerankJobs,
   queues: queueStates,
   configure: configureQueue,
+  setKeyLimits,
+  keyLimits: listKeyLimits,
+  limitUse,
+  busiestKeys,
   oldest: oldestPending,
   ahead: countAhead,
   counters: readCounters,

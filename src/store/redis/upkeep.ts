@@ -3,9 +3,10 @@ import { tallyCells } from "../numbers.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { listOf, numberOf, readLanes, readSummary, type Reply, textOf } from "./codec.ts";
 import { type Context, MOST_PER_SCRIPT } from "./context.ts";
-import { longId } from "./ids.ts";
+import { longId, TAGS } from "./ids.ts";
 import { sweepSchemas } from "./schemas.ts";
-import { EXPIRED, PROMOTE, PRUNE, REPAIR, SWEEP } from "./statements/upkeep.ts";
+import { SWEEP_LIMITS } from "./statements/key-limits.ts";
+import { EXPIRED, LOOKS_AT_ONCE, PROMOTE, PRUNE, REPAIR, SWEEP } from "./statements/upkeep.ts";
 import { RERANK } from "./statements/queues.ts";
 import { SWEEP_AUDIT, SWEEP_MUTES, SWEEP_WORKERS } from "./statements/shared.ts";
 
@@ -113,6 +114,7 @@ export async function sweep(
   for (const [partition, queues] of await registry.partitions()) {
     const args = [keep.minutesMs, keep.hoursMs, limit].map(String);
     removed += numberOf(await session.run(SWEEP, keys.partition(partition), args));
+    removed += numberOf(await session.run(SWEEP_LIMITS, keys.partition(partition), [String(Math.min(limit, MOST_PER_SCRIPT)), ...queues]));
     await repairLeases(context, partition, queues);
   }
   await registry.registerAgain();
@@ -130,9 +132,11 @@ async function repairLeases({ session, keys }: Context, partition: number, queue
   ]);
   const running = cells.flatMap(listOf).reduce<number>((sum, cell) => sum + (cell === null ? 0 : numberOf(cell)), 0);
   if (running <= numberOf(leases)) return;
-  for (let cursor = "0"; ;) {
-    cursor = textOf(await session.run(REPAIR, base, [cursor]));
-    if (cursor === "0") return;
+  let cursor = "0";
+  for (let from = 0; from < TAGS.length;) {
+    const reply = listOf(await session.run(REPAIR, base, [cursor, ...TAGS.slice(from, from + LOOKS_AT_ONCE)]));
+    from += numberOf(reply[0]);
+    cursor = textOf(reply[1]);
   }
 }
 

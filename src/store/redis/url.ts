@@ -1,4 +1,4 @@
-import { invalid } from "../../core/errors.ts";
+import { invalid, MillraceError } from "../../core/errors.ts";
 
 export interface RedisUrl {
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
@@ -38,8 +38,8 @@ export function parseRedisUrl(url: string): RedisUrl {
     cluster,
     sentinel: name === null ? null : { name, username: options.get("sentinelUsername"), password: options.get("sentinelPassword") },
     tls: scheme!.toLowerCase() === "rediss",
-    username: user === undefined || colon === 0 ? undefined : decodeURIComponent(colon === -1 ? user : user.slice(0, colon)),
-    password: colon === -1 ? undefined : decodeURIComponent(user!.slice(colon + 1)),
+    username: user === undefined || colon === 0 ? undefined : decode(colon === -1 ? user : user.slice(0, colon), "user"),
+    password: colon === -1 ? undefined : decode(user!.slice(colon + 1), "password"),
     db: readDb(db, cluster),
     prefix: readPrefix(options.get("prefix")),
   };
@@ -53,7 +53,16 @@ function readMaster(path: string): readonly [name: string, db: string | undefine
   const [name = "", db, ...more] = path.split("/");
   if (name === "" || more.length > 0)
     refuse("url", "redis+sentinel://host:26379/master, with the name of the master after the slash", path);
-  return [decodeURIComponent(name), db];
+  return [decode(name, "master"), db];
+}
+
+/** `what` it is, for the message: it may be a password. */
+function decode(text: string, what: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new MillraceError("invalid_input", `the ${what} in the url has a "%" that begins no escape: write it as "%25"`, { field: "url" });
+  }
 }
 
 function readNode(text: string, usualPort: string): { host: string; port: number } {

@@ -3,23 +3,27 @@ import { INTERNAL_MARK } from "../../../core/internal.ts";
 import { STATUSES } from "../../../core/job.ts";
 import { KEPT_STATES, STATE, STAYING_STATES, tallyCells } from "../../numbers.ts";
 import { MAX_CANDIDATES } from "../../store.ts";
-import { ENDED, HEAD, HEAD_FLAG, isSet, MEMBER, RECORD } from "../layout.ts";
+import { BUCKET, bucketOf, ENDED, HEAD, HEAD_FLAG, isSet, LIMITED_LANE, MEMBER, RECORD } from "../layout.ts";
 import { isOneOf } from "./parts.ts";
 
 /** After RECORDS, LANES and FACETS: the arguments of a list, and whether a job is wanted. */
 export const WANTED = `
 local want, most = tonumber(ARGV[5]), tonumber(ARGV[6])
 local type, queue, low, high = ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10])
-local leavesOut, isOwn = ARGV[14] ~= '1', {}
+local leftOut, isSkipped, limitKey = {}, {}, ARGV[20]
+for _, name in ipairs(cjson.decode(ARGV[14])) do leftOut[name] = true end
 local endedFrom, endedTo = tonumber(ARGV[15]), tonumber(ARGV[16])
 local jobs, looked, passed, shown, isState, isOver = {}, 0, 0, 0, {}, false
 for state in string.gmatch(ARGV[4], '%d+') do isState[tonumber(state)] = true end
 
--- Whether a job is our own, and these are left out. Each is counted.
+-- Whether the queue of a job is left out: by its name, or because it is internal. Each job is counted.
 local function isLeftOut(number)
-  if isOwn[number] == nil then isOwn[number] = string.find(laneOf(number).queue.name, '${INTERNAL_MARK}', 1, true) and true or false end
-  if isOwn[number] then passed = passed + 1 end
-  return isOwn[number]
+  if isSkipped[number] == nil then
+    local name = laneOf(number).queue.name
+    isSkipped[number] = leftOut[name] or (leftOut['${INTERNAL_MARK}'] and string.find(name, '${INTERNAL_MARK}', 1, true) ~= nil) or false
+  end
+  if isSkipped[number] then passed = passed + 1 end
+  return isSkipped[number]
 end
 
 -- A job without a record is one that nobody has touched yet, so it has not ended.
@@ -28,6 +32,12 @@ local function endedInTime(record)
   if not record then return false end
   local over = ${RECORD.open("record", "over")}
   return (not endedFrom or over >= endedFrom) and (not endedTo or over < endedTo)
+end
+
+local function hasLimitKey(body)
+  if limitKey == '' then return true end
+  local _, _, _, own = keyIn(body)
+  return own == limitKey
 end
 
 -- State, priority and lane. Without a record the body says them: to make a record of it would take longer than all other tests together.
@@ -40,12 +50,13 @@ end
 -- Whether a job matches. Each that is left out, or in another state, is counted.
 local function isWanted(record, body)
   local state, priority, number = factsOf(record, body)
-  if leavesOut and isLeftOut(number) then return false end
+  if next(leftOut) and isLeftOut(number) then return false end
   if not isState[state] then
     passed = passed + 1
     return false
   end
   if not endedInTime(record) then return false end
+  if limitKey ~= '' and number < ${LIMITED_LANE} then return false end
   if low and (priority < low or priority > high) then return false end
   if type == '' and queue == '' then return true end
   local lane = laneOf(number)
@@ -78,11 +89,11 @@ end
  *
  * In: now; below, a sequence or ""; created before, or ""; the states wanted; how many jobs to show, and about how many to look at, at
  *     most; type and queue, or ""; lowest and highest priority, or ""; created from, or ""; a tag as JSON, or ""; facets as JSON, or "";
- *     "1" to include internal jobs; ended from, or ""; ended before, or ""; the three inputs of a search (each ""); from the start of a
- *     list of some states: the queues …, whose tallies may say that there is no such job.
+ *     queues to leave out (leftOutOf) as JSON; ended from, or ""; ended before, or ""; the three inputs of a search (each ""); a limit key,
+ *     or ""; from the start of a list of some states: the queues …, whose tallies may say that there is no such job.
  * Out: { jobs as (id, body, record, 1 if the payload has the search text, 0) without payload and result …, below which sequence to go on
- *     ("": there are no more), how many were looked at, lanes, how many were shown, how many of those looked at were skipped: internal jobs
- *     and jobs in other states }
+ *     ("": there are no more), how many were looked at, lanes, how many were shown, how many of those looked at were skipped: jobs of
+ *     queues that are left out, and in other states }
  */
 export const BY_CREATION = `
 local function answer(last)
@@ -128,8 +139,8 @@ local function pick(places, below)
   table.sort(members, function (a, b) return a[1] > b[1] end)
   for _, member in ipairs(members) do
     local id = member[2]
-    local record = redis.call('HGET', B .. 's', id)
-    local body = not record and redis.call('HGET', B .. 'j', id)
+    local record = redis.call('HGET', ${bucketOf("records", "id")}, id)
+    local body = not record and redis.call('HGET', ${bucketOf("bodies", "id")}, id)
     looked = looked + 1
     if (isWanted(record, body) and show(id, body, record)) or looked >= most then return answer(member[1]) end
   end
@@ -142,7 +153,8 @@ local function countOlder(key, idOf, below, before)
   if not before then return high end
   while low < high do
     local middle = math.floor((low + high) / 2)
-    local body = redis.call('HGET', B .. 'j', idOf(redis.call('ZRANGE', key, middle, middle)[1]))
+    local id = idOf(redis.call('ZRANGE', key, middle, middle)[1])
+    local body = redis.call('HGET', ${bucketOf("bodies", "id")}, id)
     if not body or ${HEAD.open("body", "created")} < before then low = middle + 1 else high = middle end
   end
   return low
@@ -176,10 +188,10 @@ local function walk(stretches, below)
   local unseen = isState[${STATE.scheduled}] or isState[${STATE.pending}]
   local first = below < 2 ^ 53
   for ids, lowest in stretches do
-    local records = mget('s', ids)
+    local records = getJobs('${BUCKET.records}', ids)
     for index = #ids, 1, -1 do
       local id, record, body = ids[index], records[index], nil
-      if not record and (unseen or first) then body = redis.call('HGET', B .. 'j', id) end
+      if not record and (unseen or first) then body = redis.call('HGET', ${bucketOf("bodies", "id")}, id) end
       local seq
       if record then seq = ${RECORD.open("record", "seq")}
       elseif body then seq = ${HEAD.open("body", "seq")} end
@@ -207,7 +219,7 @@ if facet and (not places or fewer <= few) then
   return walk(jobsIn(facet, below, before), below)
 end
 if places then return pick(places, below) end
-if ARGV[20] and not hasAnyFrom(20) then return answer(nil) end
+if ARGV[21] and not hasAnyFrom(21) then return answer(nil) end
 return walk(allJobs(below, before), below)
 `;
 
@@ -215,13 +227,13 @@ return walk(allJobs(below, before), below)
  * Looks at jobs in the order of their state, from after a given place. A line is a sorted set or a list that is sorted by itself; lines are
  * merged while they are read.
  *
- * In: as above, but not a sequence to begin below: the end, rank or due time after which to begin, or ""; and after the three inputs of a
- *     search: the letter of the line (see below); the sequence after which to begin; queues ….
+ * In: as above, but not a sequence to begin below: the end, rank or due time after which to begin, or ""; and after the limit
+ *     key: the letter of the line (see below); the sequence after which to begin; queues ….
  * Out: as above, but of each job also by what it is sorted, and the place to go on after is two numbers.
  */
 export const BY_STATE = `
-local letter, isLatestFirst = ARGV[20], ARGV[20] == 'E'
-local startAt, startSeq = tonumber(ARGV[2]), tonumber(ARGV[21])
+local letter, isLatestFirst = ARGV[21], ARGV[21] == 'E'
+local startAt, startSeq = tonumber(ARGV[2]), tonumber(ARGV[22])
 if isLatestFirst and endedTo and (not startAt or endedTo <= startAt) then startAt, startSeq = endedTo, 0 end
 local CHUNK = 100
 
@@ -289,7 +301,7 @@ local function endedEntries(key)
 
   return function (items)
     local ids, ends = readMoments()
-    local records, seen = mget('s', ids), {}
+    local records, seen = getJobs('${BUCKET.records}', ids), {}
     for index, id in ipairs(ids) do
       local record, state, seq, over = records[index], nil, nil, nil
       if record then state, seq, over = ${RECORD.open("record", "state", "seq", "over")} end
@@ -313,16 +325,16 @@ local function linesOf()
   local lines = {}
   local function add(read) lines[#lines + 1] = { read = read, items = {}, first = 1, isOpen = true } end
   if letter == 'E' then
-    for index = 22, #ARGV do
+    for index = 23, #ARGV do
       if hasAny(ARGV[index], KEPT) then add(endedEntries(B .. 'e:' .. ARGV[index])) end
     end
     if ${STAYING_STATES.map((state) => `isState[${state}]`).join(" or ")} then add(falling(B .. 'x')) end
   elseif letter == 'P' then
-    for index = 22, #ARGV do
-      local named = type ~= '' and { redis.call('HGET', B .. 'l', ARGV[index] .. ' ' .. type) } or redis.call('SMEMBERS', B .. 'a:' .. ARGV[index])
-      for _, lane in ipairs(named) do
-        if lane then add(rising(B .. 'w:' .. lane)) end
-      end
+    for index = 23, #ARGV do
+      local only, named = type ~= '' and redis.call('HGET', B .. 'l', ARGV[index] .. ' ' .. type), {}
+      if type == '' then named = redis.call('SMEMBERS', B .. 'a:' .. ARGV[index])
+      elseif only then named = { only, format('%d', only + ${LIMITED_LANE}) } end
+      for _, lane in ipairs(named) do add(rising(B .. 'w:' .. lane)) end
     end
   else add(rising(B .. ({ D = 'd', R = 'r', B = 'b' })[letter])) end
   return lines
@@ -355,7 +367,7 @@ local function sink(at)
   lines[at] = line
 end
 
-if not startAt and not hasAnyFrom(22) then return answer(nil) end
+if not startAt and not hasAnyFrom(23) then return answer(nil) end
 for _, line in ipairs(linesOf()) do
   line.head = headOf(line)
   if line.head then lines[#lines + 1] = line end
@@ -388,7 +400,7 @@ local function readRecords(items)
       ids[#ids + 1] = item.id
     end
   end
-  local records = mget('s', ids)
+  local records = getJobs('${BUCKET.records}', ids)
   for index, item in ipairs(without) do item.record = records[index] end
 end
 
@@ -399,7 +411,7 @@ repeat
   for _, item in ipairs(items) do
     if item.id then
       looked = looked + 1
-      local body = not item.record and redis.call('HGET', B .. 'j', item.id)
+      local body = not item.record and redis.call('HGET', ${bucketOf("bodies", "item.id")}, item.id)
       if isWanted(item.record, body) and show(item.id, body, item.record, item.at) then return answer(item) end
     end
   end

@@ -1,6 +1,9 @@
 import { COUNTER, STATE, tallyCell } from "../../numbers.ts";
 import { ENDED, RECORD, RECORD_FLAG } from "../layout.ts";
 
+/** Lua: as startedAfter in core/lifecycle.ts. */
+export const STARTED_AFTER = "math.max(startedAt, math.min(startedAt + held, now))";
+
 /**
  * After LEDGER: the plain end of a job (see core/lifecycle.ts), as transition() would write it. It reads bytes instead of unpacking fields,
  * and makes few texts, because the server's Lua hashes every byte of every text.
@@ -37,7 +40,7 @@ local function complete(id, record, flags, ran, held, mark, result)
   local times
   if held > 0 then
     local startedAt = ((((s1 * 256 + s2) * 256 + s3) * 256 + s4) * 256 + s5) * 256 + s6
-    local later = math.min(startedAt + held, now)
+    local later = ${STARTED_AFTER}
     waited = waited + later - startedAt
     times = ${RECORD.cut("record", "priority", "runAt")} .. pack('${RECORD.format("startedAt", "startedAt")}', later)
   else times = ${RECORD.cut("record", "priority", "startedAt")} end

@@ -1,8 +1,10 @@
 import { MARKS_PER_FENCE, OUTCOME, STATE } from "../../numbers.ts";
-import { RECORD } from "../layout.ts";
+import { BUCKET, LIMITED_BYTE, RECORD } from "../layout.ts";
 import { COMPLETE } from "./complete.ts";
 import { GRANT } from "./grant.ts";
+import { LIMITS_FUNCTION, ROOM, tellFreed } from "./limits.ts";
 import { LANES, LEDGER, RECORDS, REFUSAL, TIME } from "./parts.ts";
+import { TAKE_FUNCTION } from "./take.ts";
 import { MARK_OF_TRY } from "./repeats.ts";
 import { type Script, script } from "./script.ts";
 
@@ -16,8 +18,8 @@ import { type Script, script } from "./script.ts";
  * In: now; number of settlements; fence, run time, time held and result ("": none), each as "=" and the value of all, or "" if each
  *     settlement has its own; ids …; then those of each, in this order. Then, if it claims: worker, turn, the name of this try, lease, limit,
  *     queue, "*" or types ….
- * Out: jobs and records of GRANT; lanes as (number, queue, type) …; names of queues without dead letters; the lengths of records, lanes and
- *     names; a letter per settlement (o ok, s stale, c cancelled); now
+ * Out: jobs and records of GRANT; lanes as (number, queue, type) …; names of queues without dead letters; names of queues that
+ *     may start jobs again; the lengths of records, lanes and both names; a letter per settlement (o ok, s stale, c cancelled); when to ask again (-1: at no certain time); now
  */
 export const EXCHANGE_PLAIN: Script = script(
   "exchangePlain",
@@ -25,6 +27,7 @@ export const EXCHANGE_PLAIN: Script = script(
   RECORDS,
   LANES,
   LEDGER,
+  ROOM,
   REFUSAL,
   COMPLETE,
   GRANT,
@@ -45,8 +48,24 @@ local result, results = column(ARGV[6])
 fence, ran, held = tonumber(fence), tonumber(ran), tonumber(held)
 if result == '' then result = nil end
 
-local answers, mark, marked = {}, nil, nil
-local found = total > 0 and redis.call('HMGET', B .. 's', unpack(ARGV, 7, 6 + total))
+local answers, mark, marked, work, again = {}, nil, nil, {}, nil
+local found, buckets = getJobs('${BUCKET.records}', { unpack(ARGV, 7, 6 + total) })
+
+local queue = ARGV[p + 1] and queueOf(ARGV[p + 6])
+local isLimited = queue and (queue.keyed or queue.limits)
+for i = 1, isLimited and 0 or total do
+  if found[i] and byte(found[i], ${RECORD.at.lane + 1}) >= ${LIMITED_BYTE} then
+    isLimited = true
+    break
+  end
+end
+-- Only then these functions are made.
+local limits, takeLimited
+if isLimited then
+  ${LIMITS_FUNCTION}
+  ${TAKE_FUNCTION}
+end
+
 for i = 1, total do
   local record, answer = found[i], 's'
   if record then
@@ -55,7 +74,7 @@ for i = 1, total do
       marked = fence
       mark = pack('${RECORD.format("settled", "settled")}', fence * ${MARKS_PER_FENCE} + ${OUTCOME.completed + 1})
     end
-    local state, flags = byte(record, 1, 2)
+    local state, flags, _, lane = byte(record, 1, ${RECORD.at.lane + 1})
     local f1, f2, f3, f4 = byte(record, ${RECORD.at.fence + 1}, ${RECORD.at.attempt})
     local present = ((f1 * 256 + f2) * 256 + f3) * 256 + f4
     if state == ${STATE.running} and present == fence then
@@ -66,6 +85,11 @@ for i = 1, total do
         if result == '' then result = nil end
       end
       complete(ARGV[6 + i], record, flags, ran, held, mark, result)
+      if lane >= ${LIMITED_BYTE} then
+        if not limitsInUse then limits().loadRunning(found, ARGV, 6) end
+        local place = laneOf((${RECORD.open("record", "lane")}))
+        if limits().ended(place, ARGV[6 + i]) then work[place.queue.name] = true end
+      end
       answer = 'o'
     elseif ${RECORD.cut("record", "settled")} == mark then answer = 'o'
     else answer = refusal(state, flags, present, fence) end
@@ -78,13 +102,23 @@ if ends > 0 then
   for name, queue in pairs(queues) do many('RPUSH', B .. 'e:' .. name, queue.ended) end
 end
 
-local claim = { worker = ARGV[p + 1], turn = tonumber(ARGV[p + 2] or 0), leaseMs = tonumber(ARGV[p + 4] or 0), jobs = {}, records = {}, sets = endSets }
+local claim = { worker = ARGV[p + 1], turn = tonumber(ARGV[p + 2] or 0), leaseMs = tonumber(ARGV[p + 4] or 0), jobs = {}, records = {}, sets = endSets, buckets = buckets }
 if claim.worker and redis.call('EXISTS', markOf(ARGV[p + 3]), markOf(claim.worker .. ' ' .. ARGV[p + 2])) == 0 then
-  local queue, types = queueOf(ARGV[p + 6]), '*'
-  if ARGV[p + 7] ~= '*' then types = { unpack(ARGV, p + 7) } end
-  if queue.known and not queue.paused then grant(takeFrom(queue.name, types, tonumber(ARGV[p + 5])), claim, queue) end
+  local types, limit = '*', tonumber(ARGV[p + 5])
+  if ARGV[p + 7] ~= '*' then
+    -- One by one: there may be more than Lua can unpack.
+    types = {}
+    for place = p + 7, #ARGV do types[place - p - 6] = ARGV[place] end
+  end
+  if queue.known and not queue.paused then
+    local members
+    if queue.keyed or queue.limits then members, again = takeLimited(queue, types, limit)
+    else members = takeFrom(queue.name, lanesOf(queue.name, types), limit) end
+    grant(members, claim, queue)
+  end
 end
-many('HSET', B .. 's', claim.sets)
+setJobs('${BUCKET.records}', claim.sets, claim.buckets)
+${tellFreed("work[name] = true")}
 writeLedger()
 
 -- One list, because a list in a list costs as much as three of its entries.
@@ -95,7 +129,10 @@ local function append(list)
   return #list
 end
 local records, lanes, failing = append(claim.records), append(laneNames()), append(withoutDeadLetters())
-append({ records, lanes, failing, table.concat(answers), now })
+local freed = {}
+for name in pairs(work) do freed[#freed + 1] = name end
+append(freed)
+append({ records, lanes, failing, #freed, table.concat(answers), again or -1, now })
 return reply
 `,
 );

@@ -1,11 +1,13 @@
 import { MARKS_PER_FENCE, STATE } from "../../numbers.ts";
-import { SHAPE_NAMES } from "../codec.ts";
-import { KIND_DIGITS, MEMBER, RECORD } from "../layout.ts";
-import { COMPLETE } from "./complete.ts";
+import { SHAPE_NAMES } from "../shape.ts";
+import { BUCKET, bucketOf, KIND_DIGITS, LIMITED_BYTE, MEMBER, RECORD } from "../layout.ts";
+import { COMPLETE, STARTED_AFTER } from "./complete.ts";
 import { FACETS } from "./facets.ts";
 import { GRANT } from "./grant.ts";
 import { INSERT_JOBS } from "./insert.ts";
+import { LIMITS, ROOM, tellFreed } from "./limits.ts";
 import { LANES, LEDGER, RECORDS, REFUSAL, TIME } from "./parts.ts";
+import { TAKE } from "./take.ts";
 import { TRANSITION } from "./transition.ts";
 import { MARK_OF_TRY, REPEATS } from "./repeats.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
@@ -17,11 +19,11 @@ local function grantAgain(claim)
   for from = 0, redis.call('ZCARD', B .. 'r') - 1, 500 do
     local members, ids = redis.call('ZRANGE', B .. 'r', from, from + 499), {}
     for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
-    for index, record in ipairs(mget('s', ids)) do
+    for index, record in ipairs(getJobs('${BUCKET.records}', ids)) do
       local lane, turn, wl = ${RECORD.open("record", "lane", "turn", "wl")}
       if turn == claim.turn and sub(record, ${RECORD.bytes + 1}, ${RECORD.bytes} + wl) == claim.worker and #jobs < claim.limit * 2 then
         jobs[#jobs + 1] = ids[index]
-        jobs[#jobs + 1] = redis.call('HGET', B .. 'j', ids[index])
+        jobs[#jobs + 1] = redis.call('HGET', ${bucketOf("bodies", "ids[index]")}, ids[index])
         records[#records + 1] = #jobs / 2 - 1
         records[#records + 1] = ${RECORD.cut("record", "state", "updatedAt")} .. pack('${RECORD.format("over", "over")}', untilWhen) .. ${RECORD.rest("record", "ran")}
         laneOf(lane)
@@ -29,13 +31,29 @@ local function grantAgain(claim)
     end
   end
   for index = 1, #jobs, 2 do
-    redis.call('HSET', B .. 's', jobs[index], records[index + 1])
+    redis.call('HSET', ${bucketOf("records", "jobs[index]")}, jobs[index], records[index + 1])
     redis.call('ZADD', B .. 'r', untilWhen, ${RECORD.cut("records[index + 1]", "seq")} .. jobs[index])
   end
 end
 `;
 
-const PARTS = [TIME, RECORDS, LANES, LEDGER, TRANSITION, REFUSAL, COMPLETE, GRANT, GRANT_AGAIN, MARK_OF_TRY, REPEATS, ALWAYS];
+const PARTS = [
+  TIME,
+  RECORDS,
+  LANES,
+  LEDGER,
+  LIMITS,
+  ROOM,
+  TRANSITION,
+  REFUSAL,
+  COMPLETE,
+  GRANT,
+  TAKE,
+  GRANT_AGAIN,
+  MARK_OF_TRY,
+  REPEATS,
+  ALWAYS,
+];
 
 /** Settles, then claims. Does not write the counts yet. */
 const BODY = `
@@ -43,7 +61,7 @@ const BODY = `
 local function startedLater(record, held)
   if held == 0 then return record end
   local startedAt = ${RECORD.open("record", "startedAt")}
-  return ${RECORD.cut("record", "state", "runAt")} .. pack('${RECORD.format("startedAt", "startedAt")}', math.min(startedAt + held, now)) .. ${RECORD.rest("record", "updatedAt")}
+  return ${RECORD.cut("record", "state", "runAt")} .. pack('${RECORD.format("startedAt", "startedAt")}', ${STARTED_AFTER}) .. ${RECORD.rest("record", "updatedAt")}
 end
 
 local p = 3
@@ -51,7 +69,7 @@ local shapes = {}
 for index = 1, tonumber(ARGV[2]) do
   local shape = readShape(p)
   shape.results, shape.errors = shape.result == 2 and 1 or 0, shape.error == 2 and 1 or 0
-  shape.length = 3 + shape.held + shape.delay + shape.results + shape.errors
+  shape.length = 3 + shape.held + shape.uses + shape.delay + shape.results + shape.errors
   shapes[string.format('%0${KIND_DIGITS}d', index)] = shape
   p = p + ${SHAPE_NAMES.length}
 end
@@ -66,7 +84,11 @@ if settlements > 0 then
     shapeOf[index] = shape
     at = at + shape.length
   end
-  for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record end
+  local found = getJobs('${BUCKET.records}', ids)
+  for index, record in ipairs(found) do
+    records[ids[index]] = record
+    if record and byte(record, ${RECORD.at.lane + 1}) >= ${LIMITED_BYTE} and not limitsInUse then limits().loadRunning(found, ids, 0) end
+  end
   for index, id in ipairs(ids) do
     local shape, fence, record, answer = shapeOf[index], tonumber(ARGV[p + 1]), records[id], 's'
     if record then
@@ -75,9 +97,16 @@ if settlements > 0 then
       if state == ${STATE.running} and present == fence then
         if not patient or over <= now then
           local ran, held, more = tonumber(ARGV[p + 2]), shape.held == 1 and tonumber(ARGV[p + 3]) or 0, p + 3 + shape.held
+          if shape.uses == 1 then
+            local unstarted, hold, spend = string.match(ARGV[more], '^(%d) (%S*) (%S+)$')
+            limits().use(laneOf(${RECORD.open("record", "lane")}), id, unstarted == '1', tonumber(hold), tonumber(spend))
+            more = more + 1
+          end
           if shape.plainEnd == 1 then
             local result = shape.results == 1 and ARGV[more] or nil
             records[id] = complete(id, record, flags, ran, held, pack('${RECORD.format("settled", "settled")}', mark), result)
+            local lane = laneOf((${RECORD.open("record", "lane")}))
+            if lane.isLimited and limits().ended(lane, id) then rings.work[lane.queue.name] = true end
           else
             local delay = shape.delay == 1 and tonumber(ARGV[more]) or nil
             local result = shape.results == 1 and ARGV[more + shape.delay] or nil
@@ -95,7 +124,7 @@ if settlements > 0 then
 end
 
 leaveLeases()
-many('HSET', B .. 's', endSets)
+setJobs('${BUCKET.records}', endSets)
 countEnds()
 -- Before anybody claims, what was settled is written: a job may be released and taken again by one call.
 flush()
@@ -123,14 +152,19 @@ for index = 1, total do
     local queue = ARGV[p + place]
     local limit = claim.limit - #claim.jobs / 2
     if takesMore and limit > 0 and queueOf(queue).known and not queueOf(queue).paused then
-      grant(takeFrom(queue, types, limit), claim, queueOf(queue))
-      many('HSET', B .. 's', claim.sets)
+      local members, again
+      if queueOf(queue).keyed or queueOf(queue).limits then members, again = takeLimited(queueOf(queue), types, limit)
+      else members = takeFrom(queue, lanesOf(queue, types), limit) end
+      if again and (not claim.again or again < claim.again) then claim.again = again end
+      grant(members, claim, queueOf(queue))
+      setJobs('${BUCKET.records}', claim.sets, claim.buckets)
       claim.sets = {}
     end
   end
   p = p + queues + 1
-  claims[index] = { claim.jobs, claim.records }
+  claims[index] = { claim.jobs, claim.records, claim.again or -1 }
 end
+${tellFreed("rings.work[name] = true")}
 `;
 
 const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withoutDeadLetters(), ringList() }";
@@ -139,10 +173,10 @@ const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withou
  * Settles leases and grants others, in one partition.
  *
  * In: now; number of shapes, each as in SHAPE_NAMES; number of settlements, (three digits for the shape and the id, fence, run time or "",
- *     and what the shape has of time held, delay, result and error) each; number of claims, the name of this try ("": none), (worker, turn, mode, name
+ *     and what the shape has of time held, use of limits, delay, result and error) each; number of claims, the name of this try ("": none), (worker, turn, mode, name
  *     of the repeat or "", lease, limit, number of types or "*", types …, number of queues, queues …) each. mode: "n" claims; "a" returns
  *     what the turn was granted before, claims nothing, and leaves a mark for the try, or else for the turn.
- * Out: { now, a letter per settlement (o ok, s stale, c cancelled), claims as { jobs, records } of GRANT, lanes as (number, queue, type) …,
+ * Out: { now, a letter per settlement (o ok, s stale, c cancelled), claims as { jobs, records } of GRANT and when to ask again (-1: at no certain time), lanes as (number, queue, type) …,
  *     names of queues without dead letters, hints }
  */
 export const EXCHANGE: Script = script("exchange", ...PARTS, BODY, "writeLedger()", ANSWER);

@@ -10,7 +10,7 @@ local function facetsIn(body)
   return at and cjson.decode(sub(line, at, -2)) or {}
 end
 
--- Neither a queue nor a field has a space in it. No name of a key has a slash.
+-- Keys.facet makes the same name. Neither a queue nor a field has a space in it. No name of a key has a slash.
 local NO_SLASH = { ['%'] = '%25', ['/'] = '%2F' }
 local function facetIndex(queue, field, value)
   return B .. 'p:' .. queue .. ' ' .. string.gsub(field .. ' ' .. value, '[%%/]', NO_SLASH)

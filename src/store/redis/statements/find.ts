@@ -1,4 +1,5 @@
 /** Reads jobs by id. */
+import { BUCKET, bucketOf } from "../layout.ts";
 import { LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
@@ -11,7 +12,7 @@ export const FIND: Script = script(
   `
 local ids = {}
 for index = 2, #ARGV do ids[index - 1] = ARGV[index] end
-local bodies, records = mget('j', ids), mget('s', ids)
+local bodies, records = getJobs('${BUCKET.bodies}', ids), getJobs('${BUCKET.records}', ids)
 for _, body in ipairs(bodies) do
   if body then
     laneOf(laneIn(body))
@@ -26,8 +27,8 @@ export const ATTEMPTS: Script = script(
   "attempts",
   TIME,
   `
-local id = ARGV[2]
-if redis.call('HEXISTS', B .. 'j', id) == 0 then return nil end
-return { redis.call('HGET', B .. 's', id) or '', unpack(redis.call('LRANGE', B .. 'h:' .. id, 0, -1)) }
+local id, sub = ARGV[2], string.sub
+if redis.call('HEXISTS', ${bucketOf("bodies", "id")}, id) == 0 then return nil end
+return { redis.call('HGET', ${bucketOf("records", "id")}, id) or '', unpack(redis.call('LRANGE', B .. 'h:' .. id, 0, -1)) }
 `,
 );

@@ -1,4 +1,4 @@
-import { HEAD, HEAD_FLAG, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
+import { BUCKET, HEAD, HEAD_FLAG, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { STATE, tallyCell } from "../../numbers.ts";
 
 /** From this many jobs on, a claim makes sure that the leases are not kept in a form that the server searches from the start. */
@@ -79,8 +79,7 @@ local function lanesOf(queue, types)
   return lanes
 end
 
-local function takeFrom(queue, types, limit)
-  local lanes = lanesOf(queue, types)
+local function takeFrom(queue, lanes, limit)
   if #lanes == 0 then return lanes end
   if #lanes == 1 then return single(queue, lanes[1], limit) end
   return merge(queue, lanes, limit)
@@ -105,14 +104,21 @@ local function granted(record, claim)
 end
 
 -- Gives the jobs to the claim: its jobs get (id, body) of each; its records get (place among the jobs from 0, record) of those that somebody
--- had before; its sets get (id, record) of each, which the caller has to write.
+-- had before. The caller has to write the claim's sets, (id, record) …, to the claim's buckets; what is in them before is written
+-- here, if it goes to another bucket.
 local function grant(members, claim, queue)
   if #members == 0 then return end
   local jobs, touched, untilWhen = claim.jobs, claim.records, now + claim.leaseMs
-  local ids, sets, leases, size, length, counted = {}, claim.sets, {}, #jobs, 0, {}
-  local written = #sets
+  local ids, leases, size, length, counted = {}, {}, #jobs, 0, {}
   for index = 1, #members do ids[index] = ${MEMBER.rest("members[index]")} end
-  local bodies, records = mget('j', ids), mget('s', ids)
+  local bodies, buckets = getJobs('${BUCKET.bodies}', ids)
+  local records = getJobs('${BUCKET.records}', ids, buckets)
+  if claim.buckets ~= buckets and not (type(claim.buckets) == 'table' and type(buckets) == 'table') then
+    setJobs('${BUCKET.records}', claim.sets, claim.buckets)
+    claim.sets, claim.buckets = {}, buckets
+  end
+  local sets = claim.sets
+  local written = #sets
   -- As text, because the server would write the number as text again for each job.
   local leaseEnd = string.format('%.0f', untilWhen)
   -- Most were never touched: all but priority, lane, sequence and runAt is the same for them.

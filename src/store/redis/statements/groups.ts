@@ -1,7 +1,7 @@
 import { TREND_HOURS } from "../../../core/error-tally.ts";
 import { HOUR_MS } from "../../../core/time-units.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../../stored-error.ts";
-import { HEAD, MEMBER, RECORD } from "../layout.ts";
+import { BUCKET, bucketOf, HEAD, ID_CHARS, MEMBER, RECORD } from "../layout.ts";
 import { FACETS, wantedFacets } from "./facets.ts";
 import { LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
@@ -11,13 +11,14 @@ import { type Script, script } from "./script.ts";
  * COUNT_ALL stands `count(id, lane, over, group)`, which is called for each job that matches; the group is "" without an error.
  *
  * In: now; how many to skip, how many to look at; the states wanted; lowest and highest priority, created at or after, created before, tag,
- *     facets as JSON (each "": any); the range of their end, as bounds of a sorted set.
+ *     facets as JSON (each "": any); the range of their end, as bounds of a sorted set; a limit key ("": any).
  * Out: { rows, how many were looked at, lanes }; a row is { name, lane, count … }
  */
 const MATCHING = `
 local skip, most, wanted = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local lowest, highest, from, to, tag = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
-local asksBody = from or to or tag ~= '' or wantedFacets
+local limitKey = ARGV[13]
+local asksBody = from or to or tag ~= '' or wantedFacets or limitKey ~= ''
 
 local function isTagged(body)
   local _, _, text = keyIn(body)
@@ -33,9 +34,13 @@ local function isMeant(id, state, priority)
   if not string.find(wanted, ',' .. state .. ',', 1, true) then return false end
   if lowest and (priority < lowest or priority > highest) then return false end
   if not asksBody then return true end
-  local body = redis.call('HGET', B .. 'j', id)
+  local body = redis.call('HGET', ${bucketOf("bodies", "id")}, id)
   local created = ${HEAD.open("body", "created")}
   if (from and created < from) or (to and created >= to) then return false end
+  if limitKey ~= '' then
+    local _, _, _, own = keyIn(body)
+    if own ~= limitKey then return false end
+  end
   return hasFacets(body) and (tag == '' or isTagged(body))
 end
 
@@ -59,7 +64,7 @@ const COUNT_ALL = `
 local members = redis.call('ZREVRANGEBYSCORE', B .. 'x', ARGV[12], ARGV[11], 'LIMIT', skip, most)
 local ids = {}
 for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
-local records = mget('s', ids)
+local records = getJobs('${BUCKET.records}', ids)
 for index, id in ipairs(ids) do
   local state, priority, number, over, wl, pl, el, at = ${RECORD.open("records[index]", "state", "priority", "lane", "over", "wl", "pl", "el")}
   if isMeant(id, state, priority) then
@@ -72,17 +77,37 @@ return { rows, #members, laneNames() }
 
 const PARTS = [TIME, RECORDS, LANES, FACETS, wantedFacets("ARGV[10]"), MATCHING];
 
+/**
+ * Whether an id is lower than another: base64url does not sort as its bytes do. (The order of the sorted set, by sequence, would not do: other
+ * engines go by the id, and so does what adds up the lanes.)
+ */
+const ID_ORDER = `
+local function digit(byte)
+  if byte == 45 then return 62 end
+  if byte == 95 then return 63 end
+  return byte < 58 and byte + 4 or byte < 91 and byte - 65 or byte - 71
+end
+local function isLower(id, other)
+  for at = 1, ${ID_CHARS} do
+    local one, two = string.byte(id, at), string.byte(other, at)
+    if one ~= two then return digit(one) < digit(two) end
+  end
+  return false
+end
+`;
+
 /** By error group and hours since the end. A row is { group and hours, lane, count, first end, last end, ids of the first and of the last }. */
 export const GROUPS: Script = script(
   "groups",
   ...PARTS,
+  ID_ORDER,
   `
 local function count(id, lane, over, group)
   if group == '' then return end
   local hours = math.min(${TREND_HOURS}, math.max(0, math.floor((now - over) / ${HOUR_MS})))
   local row = rowFor(group .. ' ' .. hours, lane, over, over, id, id)
-  if over < row[4] then row[4], row[6] = over, id end
-  if over > row[5] then row[5], row[7] = over, id end
+  if over < row[4] or (over == row[4] and isLower(id, row[6])) then row[4], row[6] = over, id end
+  if over > row[5] or (over == row[5] and isLower(row[7], id)) then row[5], row[7] = over, id end
 end
 `,
   COUNT_ALL,
@@ -93,10 +118,10 @@ export const FACET_VALUES: Script = script(
   "facetValues",
   ...PARTS,
   `
-local field, wantedGroup = ARGV[13], ARGV[14]
+local field, wantedGroup = ARGV[14], ARGV[15]
 local function count(id, lane, _, group)
   if wantedGroup ~= '' and group ~= wantedGroup then return end
-  rowFor(facetsIn(redis.call('HGET', B .. 'j', id))[field] or '', lane)
+  rowFor(facetsIn(redis.call('HGET', ${bucketOf("bodies", "id")}, id))[field] or '', lane)
 end
 `,
   COUNT_ALL,

@@ -2,7 +2,7 @@ import { WAITING } from "../../../core/job.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import { COUNTER, COUNTERS_PER_TYPE, LEVELS, STATE, tallyCells, THRESHOLDS } from "../../numbers.ts";
 import { digits } from "../codec.ts";
-import { HEAD, KIND_DIGITS, MEMBER } from "../layout.ts";
+import { BUCKET, HEAD, KIND_DIGITS, MEMBER, settingsOf, TAG } from "../layout.ts";
 import { appendToIndex } from "./insert.ts";
 import { ADD_TO_PERIOD, headStartIn, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
@@ -14,8 +14,9 @@ import { type Script, script } from "./script.ts";
  * It is apart because a script pays at every call for each function that it defines and each table that it makes. Counted in instructions
  * of the server, a single job costs 50 % of INSERT, and one of fifty 60 %.
  *
- * In: now; number of kinds, (queue, type, priority) each; jobs with different ids, (id, body) each. If there are several kinds, digits for the
- *     kind come before the id. Id and body are apart, because the server's Lua hashes every byte of every text that is cut out of another.
+ * In: now; number of kinds; the bucket of all jobs, or if there are several, (bucket, number of jobs and a comma) … in the order of the jobs;
+ *     (queue, type, priority) of each kind; jobs with different ids, (id, body) each. If there are several kinds, digits for the kind come before the id. Id and
+ *     body are apart, because the server's Lua hashes every byte of every text that is cut out of another.
  * Out: now, or "whole" if INSERT must be called.
  */
 export const INSERT_PLAIN: Script = script(
@@ -25,13 +26,13 @@ export const INSERT_PLAIN: Script = script(
   `
 local call, sub, pack, format = redis.call, string.sub, struct.pack, string.format
 local kindsGiven = tonumber(ARGV[2])
-local first = 2 + 3 * kindsGiven
+local first = 3 + 3 * kindsGiven
 local total = (#ARGV - first) / 2
 local kinds = {}
 for index = 1, kindsGiven do
-  local at = 3 * index
+  local at = 3 * index + 1
   local queue, priority = ARGV[at], tonumber(ARGV[at + 2])
-  local found = call('HMGET', B .. 'q:' .. queue, 'known', 'headStart', 'capacity', 'lastTyped')
+  local found = call('HMGET', ${settingsOf("queue")}, 'known', 'headStart', 'capacity', 'lastTyped')
   local lane = tonumber(call('HGET', B .. 'l', queue .. ' ' .. ARGV[at + 1]) or nil)
   if not found[1] or not lane then return 'whole' end
   local room = tonumber(found[3])
@@ -55,8 +56,19 @@ for i = 1, total do
   local id = ARGV[first + 2 * i - 1]
   ids[i] = only and id or sub(id, ${KIND_DIGITS + 1})
 end
-for _, known in ipairs(call('HMGET', B .. 'j', unpack(ids))) do
-  if known then return 'whole' end
+local buckets, lasts, from = { B .. '${BUCKET.bodies}' .. sub(ARGV[3], 1, ${TAG.to - TAG.from}) }, { total }, 1
+if #ARGV[3] > ${TAG.to - TAG.from} then
+  local last, run = 0, 0
+  for tag, length in string.gmatch(ARGV[3], '(${".".repeat(TAG.to - TAG.from)})(%d+),') do
+    last, run = last + tonumber(length), run + 1
+    buckets[run], lasts[run] = B .. '${BUCKET.bodies}' .. tag, last
+  end
+end
+for run, bucket in ipairs(buckets) do
+  for _, known in ipairs(call('HMGET', bucket, unpack(ids, from, lasts[run]))) do
+    if known then return 'whole' end
+  end
+  from = lasts[run] + 1
 end
 
 local had = call('HMGET', B .. 'v', 'seq', 'jobs')
@@ -72,7 +84,11 @@ for i = 1, total do
   set[length + 1], set[length + 2] = kind.rank, packed .. id
   kind.length = length + 2
 end
-call('HSET', B .. 'j', unpack(bodies))
+from = 1
+for run, bucket in ipairs(buckets) do
+  call('HSET', bucket, unpack(bodies, from, 2 * lasts[run]))
+  from = 2 * lasts[run] + 1
+end
 ${appendToIndex("base + at - 1")}
 
 local minute, hour = format('%.0f', now - now % ${MINUTE_MS}), format('%.0f', now - now % ${HOUR_MS})

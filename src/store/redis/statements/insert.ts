@@ -1,18 +1,33 @@
 import { COUNTER, KEPT_STATES, LEVELS, STATE, tallyCells } from "../../numbers.ts";
 import { MAX_TYPES_COUNTED } from "../../../core/counters.ts";
-import { DUE, HEAD, HEAD_FLAG, HELD, HOLDER, ID_CHARS, isSet, KEY, KIND_DIGITS, LENGTH_DIGITS, MEMBER, RECORD } from "../layout.ts";
+import {
+  BUCKET,
+  bucketOf,
+  DUE,
+  HEAD,
+  HEAD_FLAG,
+  HELD,
+  HOLDER,
+  ID_CHARS,
+  isSet,
+  KEY,
+  KIND_DIGITS,
+  LIMIT,
+  LIMITED_LANE,
+  MEMBER,
+  RECORD,
+  settingsOf,
+} from "../layout.ts";
 import { WAITING } from "../../../core/job.ts";
 import { FACETS } from "./facets.ts";
-import { isOneOf, LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
+import { ID_FROM, INSERT_LIMITS, KEY_FROM, LENGTH_FROM } from "./insert-limits.ts";
+import { LIMITS } from "./limits.ts";
+import { isOneOf, KEY_BUCKET, LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
 /** How many jobs one list of the creation index has: as many as fill a block of 8 KiB, which the allocator provides without waste. */
 const CHUNK = 340;
 
-/** Where the id, the length of the key, and the key begin in the argument of a job. */
-const ID_FROM = 1 + KIND_DIGITS;
-const LENGTH_FROM = ID_FROM + ID_CHARS;
-const KEY_FROM = LENGTH_FROM + LENGTH_DIGITS;
 /** Lua: the id of a job in its argument. */
 export const idIn = (argument: string): string => `sub(${argument}, ${ID_FROM}, ${LENGTH_FROM - 1})`;
 
@@ -28,17 +43,19 @@ export const appendToIndex = (seq: string): string => `
   end`;
 
 /**
- * After LEDGER and FACETS. Reads jobs from the arguments, from `p` on, decides about all of them, and only then stores them.
+ * After LIMITS and FACETS. Reads jobs from the arguments, from `p` on, decides about all of them, and only then stores them.
  *
  * In, from p: number of kinds, (queue, type, priority, when, flags of its head) each; jobs, one argument each: digits for the kind, the id,
- *   if keyed digits for the length of the key and the key, then the body. Every argument costs time on both sides, so a job is only one.
+ *   if keyed digits for the length of the key and the key, if costed the cost and the limit key likewise, then the body. Every argument costs time on both sides, so a job is only one.
  *   when: "" now, "d<ms>" after that time, "r<time>" at that time, "b" blocked    key: "<ttl>:<fingerprint>:<text>"
  * Jobs of a kind differ only in id, sequence, key and body, and are counted together.
  */
 export const INSERT_JOBS = `
+${KEY_BUCKET}
 local p
 local kinds, given, total, first = {}, {}, 0, 0
 local letters, details, holders, news, created = {}, {}, {}, {}, 0
+local bodyBuckets, hasCosts
 local rings = { work = {}, due = false }
 
 local function timeOf(when)
@@ -57,16 +74,25 @@ local function readKinds()
       byName[name] = { queue = queueOf(ARGV[at]), name = name, set = {}, length = 0 }
       given[#given + 1] = byName[name]
     end
+    local lane = byName[name]
     local runAt, isBlocked, flags = timeOf(ARGV[at + 3]), ARGV[at + 3] == 'b', tonumber(ARGV[at + 4])
     local state, letter = ${STATE.pending}, 'P'
     if isBlocked then state, letter = ${STATE.blocked}, 'B' elseif runAt > now then state, letter = ${STATE.scheduled}, 'S' end
+    local isLimited = ${isSet("flags", HEAD_FLAG.limited)}
+    if isLimited then
+      -- Jobs with a limit key have a lane of their own.
+      lane.limited = lane.limited or { queue = lane.queue, plain = lane, set = {}, length = 0 }
+      lane = lane.limited
+    end
     kinds[string.format('%0${KIND_DIGITS}d', index)] = {
-      lane = byName[name], queue = byName[name].queue, priority = tonumber(ARGV[at + 2]), runAt = runAt, state = state,
+      lane = lane, queue = lane.queue, priority = tonumber(ARGV[at + 2]), runAt = runAt, state = state,
       isPending = state == ${STATE.pending}, isBlocked = isBlocked, letter = letter, times = 0,
       keyed = ${isSet("flags", HEAD_FLAG.keyed)}, faceted = ${isSet("flags", HEAD_FLAG.faceted)},
+      costed = ${isSet("flags", HEAD_FLAG.costed)}, isLimited = isLimited,
       flags = (runAt > now and ${HEAD_FLAG.scheduled} or 0) + flags
     }
   end
+  for _, kind in pairs(kinds) do hasCosts = hasCosts or kind.costed end
   first = p + 1 + 5 * tonumber(ARGV[p])
   total = #ARGV - first + 1
 end
@@ -88,20 +114,21 @@ end
 -- A stored job that is sent again.
 local function answerSame(i, id, body)
   local created = ${HEAD.open("body", "created")}
-  local record = redis.call('HGET', B .. 's', id) or fresh(body)
+  local record = redis.call('HGET', ${bucketOf("records", "id")}, id) or fresh(body)
   local state, runAt = ${RECORD.open("record", "state", "runAt")}
   answer(i, 'i', state, created, runAt)
 end
 
 -- Answers a job whose key lives. Whether it did.
 local keysNew = {}
-local function answerHolder(i, field, fingerprint)
+local function answerHolder(i, key)
+  local field, fingerprint = key.field, key.fingerprint
   local mine = keysNew[field]
   if mine then
     answer(i, mine.fingerprint == fingerprint and 'k' or 'c', mine.id)
     return true
   end
-  local found = redis.call('HGET', B .. 'k', field)
+  local found = redis.call('HGET', key.bucket, field)
   if not found then return false end
   local ${HOLDER.names}, at = open('${HOLDER.format()}', found)
   local id, same = sub(found, at, at + ${ID_CHARS - 1}), sub(found, at + ${ID_CHARS}) == fingerprint
@@ -110,11 +137,11 @@ local function answerHolder(i, field, fingerprint)
     if same then answer(i, 'p', id, state) else answer(i, 'c', id) end
     return true
   end
-  local record = redis.call('HGET', B .. 's', id)
+  local record = redis.call('HGET', ${bucketOf("records", "id")}, id)
   if record then
     local status, over = ${RECORD.open("record", "state", "over")}
     if ${isOneOf("status", KEPT_STATES)} and over + ttl <= now then return false end
-  elseif redis.call('HEXISTS', B .. 'j', id) == 0 then
+  elseif redis.call('HEXISTS', ${bucketOf("bodies", "id")}, id) == 0 then
     return false
   end
   answer(i, same and 'k' or 'c', id)
@@ -127,10 +154,12 @@ local function readKey(id, queue, argument)
   local two = string.find(text, ':', one + 1, true)
   local key = { id = id, ttl = tonumber(sub(text, 1, one - 1)), fingerprint = sub(text, one + 1, two - 1), text = sub(text, two + 1) }
   key.field = queue.name .. ' ' .. key.text
+  key.bucket = keyBucket(key.field)
   key.bodyAt = ${KEY_FROM} + #text
   return key
 end
 
+${INSERT_LIMITS}
 local function hasRoom(queue)
   if not queue.capacity then return true end
   if not queue.room then
@@ -146,21 +175,25 @@ end
 local function decideAll()
   local ids, seen = {}, {}
   for i = 1, total do ids[i] = ${idIn("ARGV[first + i - 1]")} end
-  for i, known in ipairs(mget('j', ids)) do
+  local stored
+  stored, bodyBuckets = getJobs('${BUCKET.bodies}', ids)
+  local limitOf = hasCosts and loadLimits(ids) or {}
+  for i, known in ipairs(stored) do
     local id, argument = ids[i], ARGV[first + i - 1]
     local kind = kinds[sub(argument, 1, ${KIND_DIGITS})]
-    local key = kind.keyed and readKey(id, kind.queue, argument) or nil
+    local key, limit = kind.keyed and readKey(id, kind.queue, argument) or nil, limitOf[i]
     if known then answerSame(i, id, known)
     elseif seen[id] then letters[i] = seen[id]
-    elseif key and answerHolder(i, key.field, key.fingerprint) then key = nil
+    elseif key and answerHolder(i, key) then key = nil
     elseif not kind.isBlocked and not hasRoom(kind.queue) then answer(i, 'f', kind.queue.capacity)
+    elseif kind.isLimited and not kind.isBlocked and isFull(i, kind.queue, limit) then key = nil
     else
       letters[i] = kind.letter
       seen[id] = kind.letter
       created = created + 1
       kind.times = kind.times + 1
       if key then keysNew[key.field] = key end
-      news[created] = { i, id, kind, key }
+      news[created] = { i, id, kind, key, limit }
     end
   end
 end
@@ -178,7 +211,7 @@ end
 -- A queue has a new lane. It remembers how many types it has, and the lane of the last one that is counted on its own.
 local function countType(queue, number)
   if queue.lastTyped then return end
-  local key = B .. 'q:' .. queue.name
+  local key = ${settingsOf("queue.name")}
   if redis.call('HEXISTS', key, 'types') == 1 then
     if redis.call('HINCRBY', key, 'types', 1) == ${MAX_TYPES_COUNTED} then queue.lastTyped = number end
   else
@@ -200,8 +233,12 @@ local function numberLanes()
       redis.call('HSET', B .. 'n', number, names[index])
       countType(given[index].queue, number)
     end
-    given[index].number = tonumber(number)
-    if not given[index].queue.known then redis.call('HSET', B .. 'q:' .. given[index].queue.name, 'known', 1) end
+    local lane = given[index]
+    lane.number, lane.counted = tonumber(number), tonumber(number)
+    if lane.limited then
+      lane.limited.number, lane.limited.counted = lane.number + ${LIMITED_LANE}, lane.number
+    end
+    if not given[index].queue.known then redis.call('HSET', ${settingsOf("given[index].queue.name")}, 'known', 1) end
   end
 end
 
@@ -243,7 +280,7 @@ local function storeAll(base, last, places)
   prepareKinds()
   local bodies, ids, seqs, due, records, blocked = {}, {}, {}, {}, {}, {}
   for place, new in ipairs(news) do
-    local i, id, kind, key = new[1], new[2], new[3], new[4]
+    local i, id, kind, key, limit = new[1], new[2], new[3], new[4], new[5]
     local argument, seq = ARGV[first + i - 1], base + (places and places[i] or i - 1)
     if seq <= last then seq = last + 1 end
     last = seq
@@ -251,12 +288,14 @@ local function storeAll(base, last, places)
     ids[place] = id
     seqs[place] = seq
     bodies[2 * place - 1] = id
+    local limitPart, bodyAt = '', key and key.bodyAt or ${LENGTH_FROM}
+    if limit then limitPart, bodyAt = ${LIMIT.pack({ cost: "limit.cost", length: "#limit.name" })} .. limit.name, limit.bodyAt end
     if key then
-      bodies[2 * place] = kind.head .. packed .. kind.tail .. ${KEY.pack({ ttl: "key.ttl", length: "#key.text" })} .. key.text .. sub(argument, key.bodyAt)
-      redis.call('HSET', B .. 'k', key.field, ${HOLDER.pack({ state: HELD, expiry: 0, ttl: "key.ttl" })} .. id .. key.fingerprint)
+      bodies[2 * place] = kind.head .. packed .. kind.tail .. ${KEY.pack({ ttl: "key.ttl", length: "#key.text" })} .. key.text .. limitPart .. sub(argument, bodyAt)
+      redis.call('HSET', key.bucket, key.field, ${HOLDER.pack({ state: HELD, expiry: 0, ttl: "key.ttl" })} .. id .. key.fingerprint)
       redis.call('ZREM', B .. 'kx', key.field)
     else
-      bodies[2 * place] = kind.head .. packed .. kind.tail .. sub(argument, ${LENGTH_FROM})
+      bodies[2 * place] = kind.head .. packed .. kind.tail .. limitPart .. sub(argument, bodyAt)
     end
     if kind.faceted then enterFacets(kind.queue.name, bodies[2 * place], seq, packed .. id) end
     if kind.isPending then
@@ -265,6 +304,7 @@ local function storeAll(base, last, places)
       set[length + 1] = kind.rank
       set[length + 2] = packed .. id
       lane.length = length + 2
+      if kind.isLimited then limits().add(limits().key(kind.queue, limit.name), lane.number, kind.priority, kind.runAt, packed .. id) end
     elseif kind.isBlocked then
       -- Its body does not tell that it is blocked: its record does, from the first.
       local record = fresh(bodies[2 * place])
@@ -275,20 +315,24 @@ local function storeAll(base, last, places)
     else
       due[#due + 1] = kind.runAt
       due[#due + 1] = packed .. id
+      if kind.isLimited then limits().touch(limits().key(kind.queue, limit.name)) end
       if not rings.due or kind.runAt < rings.due then rings.due = kind.runAt end
     end
   end
   redis.call('HSET', B .. 'v', 'seq', string.format('%.0f', last))
-  many('HSET', B .. 'j', bodies)
+  setJobs('${BUCKET.bodies}', bodies, bodyBuckets)
+  local function enterLane(lane)
+    if lane.length == 0 then return end
+    many('ZADD', B .. 'w:' .. lane.number, lane.set)
+    redis.call('SADD', B .. 'a:' .. lane.queue.name, lane.number)
+    rings.work[lane.queue.name] = true
+  end
   for _, lane in ipairs(given) do
-    if lane.length > 0 then
-      many('ZADD', B .. 'w:' .. lane.number, lane.set)
-      redis.call('SADD', B .. 'a:' .. lane.queue.name, lane.number)
-      rings.work[lane.queue.name] = true
-    end
+    enterLane(lane)
+    if lane.limited then enterLane(lane.limited) end
   end
   many('ZADD', B .. 'd', due)
-  many('HSET', B .. 's', records)
+  setJobs('${BUCKET.records}', records)
   many('ZADD', B .. 'b', blocked)
   index(ids, seqs, already)
   for key, set in pairs(byFacet) do many('ZADD', key, set) end
@@ -310,7 +354,7 @@ end
  * Out: "register" if a queue must be registered first and nothing was done; else { now, base, letters, details, bodies of known keys:
  *     (body, record) …, lanes as (number, queue, type) …, hints }.
  *     One letter per job: P new and pending, S new and scheduled, B new and blocked, i its id is known (state, createdAt, runAt), k its key is known (id), p the same, but that job was pruned (id, state), c
- *     another job has the key (id), f the queue is full (capacity). details has the values in brackets, in order.
+ *     another job has the key (id), f the queue is full (capacity), l its limit key is (how many may wait). details has the values in brackets, in order.
  */
 export const INSERT: Script = script(
   "insert",
@@ -318,6 +362,7 @@ export const INSERT: Script = script(
   RECORDS,
   LANES,
   LEDGER,
+  LIMITS,
   FACETS,
   INSERT_JOBS,
   `
@@ -335,10 +380,10 @@ storeAll(base, last, places)
 
 local jobs = {}
 for _, id in ipairs(holders) do
-  local body = redis.call('HGET', B .. 'j', id)
+  local body = redis.call('HGET', ${bucketOf("bodies", "id")}, id)
   laneOf(laneIn(body))
   jobs[#jobs + 1] = body
-  jobs[#jobs + 1] = redis.call('HGET', B .. 's', id) or ''
+  jobs[#jobs + 1] = redis.call('HGET', ${bucketOf("records", "id")}, id) or ''
 end
 return { now, string.format('%.0f', base), table.concat(letters), details, jobs, laneNames(), ringList() }
 `,

@@ -1,5 +1,5 @@
 import { STATE } from "../../numbers.ts";
-import { LINE, RECORD } from "../layout.ts";
+import { BUCKET, bucketOf, LINE, RECORD } from "../layout.ts";
 import { RECORDS, REFUSAL, TIME } from "./parts.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
@@ -16,7 +16,7 @@ export const EXTEND: Script = script(
   `
 local ids, answers, sets, leases, total = {}, {}, {}, {}, (#ARGV - 1) / 3
 for index = 1, total do ids[index] = ARGV[3 * index - 1] end
-local records = mget('s', ids)
+local records = getJobs('${BUCKET.records}', ids)
 for index, id in ipairs(ids) do
   local record, fence, answer = records[index], tonumber(ARGV[3 * index]), 's'
   if record then
@@ -32,7 +32,7 @@ for index, id in ipairs(ids) do
   end
   answers[index] = answer
 end
-many('HSET', B .. 's', sets)
+setJobs('${BUCKET.records}', sets)
 many('ZADD', B .. 'r', leases)
 return table.concat(answers)
 `,
@@ -52,7 +52,7 @@ export const NOTE: Script = script(
 local answers, p, most = {}, 3, tonumber(ARGV[2])
 while p <= #ARGV do
   local id, fence, progress, lines, answer = ARGV[p], tonumber(ARGV[p + 1]), ARGV[p + 2], tonumber(ARGV[p + 3]), 's'
-  local record = redis.call('HGET', B .. 's', id)
+  local record = redis.call('HGET', ${bucketOf("records", "id")}, id)
   if record then
     local given = fence
     local ${RECORD.names}, at = open(F, record)
@@ -65,7 +65,7 @@ while p <= #ARGV do
       local texts = {}
       for line = 1, math.min(lines, most - logs) do texts[line] = ${LINE.pack({ at: "now" })} .. ARGV[p + 3 + line] end
       many('RPUSH', B .. 'o:' .. id, texts)
-      redis.call('HSET', B .. 's', id, ${RECORD.pack({ logs: "logs + #texts", pl: "#former" })}
+      redis.call('HSET', ${bucketOf("records", "id")}, id, ${RECORD.pack({ logs: "logs + #texts", pl: "#former" })}
         .. sub(record, at, at + wl - 1) .. former .. sub(record, at + wl + pl))
       answer = 'o'
     else answer = refusal(state, flags, fence, given) end

@@ -1,6 +1,6 @@
 /** Lists and counts of jobs: what is shown of each candidate. */
 import { SEARCHED_PAYLOAD_BYTES } from "../../../core/search.ts";
-import { HEAD, RECORD } from "../layout.ts";
+import { bucketOf, HEAD, RECORD } from "../layout.ts";
 import { BY_CREATION, BY_STATE, WANTED } from "./candidates.ts";
 import { FACETS, wantedFacets } from "./facets.ts";
 import { COUNT_BEFORE, LANES, RECORDS, SUMMARY, TIME } from "./parts.ts";
@@ -21,7 +21,7 @@ end
 const SHOW = `
 ${ADD}
 local function show(id, body, record, at)
-  body = body or redis.call('HGET', B .. 'j', id)
+  body = body or redis.call('HGET', ${bucketOf("bodies", "id")}, id)
   local place = placeOf(id, body, record)
   if place then
     add(id, body, record, place, at)
@@ -35,7 +35,7 @@ end
 const SHOW_ALL = `
 local tag = ARGV[12]
 local function placeOf(_, body)
-  if not hasFacets(body) then return nil end
+  if not hasFacets(body) or not hasLimitKey(body) then return nil end
   if tag == '' then return 0 end
   local _, _, from = keyIn(body)
   return string.find(sub(body, from, string.find(body, '\\n', from, true)), tag, 1, true) and 0
@@ -48,12 +48,12 @@ ${SHOW}
 const SHOW_NONE = `
 local from, to = tonumber(ARGV[11]), tonumber(ARGV[3])
 local function show(id, body)
-  if from or to or wantedFacets then
-    body = body or redis.call('HGET', B .. 'j', id)
+  if from or to or wantedFacets or limitKey ~= '' then
+    body = body or redis.call('HGET', ${bucketOf("bodies", "id")}, id)
     local created = ${HEAD.open("body", "created")}
     isOver = from and created < from
     if isOver or (to and created >= to) then return isOver end
-    if not hasFacets(body) then return false end
+    if not hasFacets(body) or not hasLimitKey(body) then return false end
   end
   shown = shown + 1
   return false
@@ -64,7 +64,7 @@ end
 const SHOW_DOUBTFUL = `
 ${ADD}
 local function show(id, body, record)
-  body = body or redis.call('HGET', B .. 'j', id)
+  body = body or redis.call('HGET', ${bucketOf("bodies", "id")}, id)
   local place = placeOf(id, body, record)
   if place == 1 then shown = shown + 1
   elseif place then add(id, body, record, place) end
@@ -102,7 +102,7 @@ end
 -- 1: the text stands in the payload; 0: perhaps elsewhere; nil: nowhere.
 local function placeOf(id, body, record)
   spent = spent + #body
-  if not hasFacets(body) then return nil end
+  if not hasFacets(body) or not hasLimitKey(body) then return nil end
   local _, _, from = keyIn(body)
   local line = find(body, '\\n', from, true)
   if find(lower(sub(body, line + 1, line + ${SEARCHED_PAYLOAD_BYTES})), text, 1, true) then return 1 end

@@ -1,18 +1,21 @@
 import { MAX_MANUAL_CHANGES } from "../../../core/manual-change.ts";
 import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
 import { changeText } from "../../stored-manual-change.ts";
-import { FACETS_BEGIN, SHAPE_NAMES } from "../codec.ts";
-import { HEAD, HEAD_FLAG, holderId, isSet, RECORD } from "../layout.ts";
+import { FACETS_BEGIN } from "../codec.ts";
+import { SHAPE_NAMES } from "../shape.ts";
+import { BUCKET, bucketOf, HEAD, HEAD_FLAG, holderId, isSet, RECORD, tagOf } from "../layout.ts";
 import { FACETS } from "./facets.ts";
-import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME } from "./parts.ts";
+import { isOneOf, KEY_BUCKET, LANES, LEDGER, RECORDS, SUMMARY, TIME } from "./parts.ts";
+import { LIMITS, ROOM, tellFreed } from "./limits.ts";
 import { TRANSITION } from "./transition.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /** After RECORDS. */
 export const OWN_KEY = `
+${KEY_BUCKET}
 -- The holder of a key if it is this job.
 local function ownKey(id, field)
-  local found = redis.call('HGET', B .. 'k', field)
+  local found = redis.call('HGET', keyBucket(field), field)
   return found and ${holderId("found")} == id and found or nil
 end
 `;
@@ -22,16 +25,21 @@ end
  * list disappears, and its entry in the zset with it.
  */
 export const FORGET = `
--- Asked once a call: most partitions have no job that was changed by hand.
-local hasManualChanges = redis.call('EXISTS', B .. 'u') == 1
+-- Asked once for each bucket: most have no job that was changed by hand.
+local changed = {}
+local function hasChanges(id)
+  local tag = ${tagOf("id")}
+  if changed[tag] == nil then changed[tag] = redis.call('EXISTS', ${bucketOf("changes", "id")}) == 1 end
+  return changed[tag]
+end
 
 local function forget(id, body, record)
   local state, priority, lane, seq, history, logs = ${RECORD.open("record", "state", "priority", "lane", "seq", "history", "logs")}
-  redis.call('HDEL', B .. 'j', id)
-  redis.call('HDEL', B .. 's', id)
+  redis.call('HDEL', ${bucketOf("bodies", "id")}, id)
+  redis.call('HDEL', ${bucketOf("records", "id")}, id)
   if history > 0 then redis.call('DEL', B .. 'h:' .. id) end
   if logs > 0 then redis.call('DEL', B .. 'o:' .. id) end
-  if hasManualChanges then redis.call('HDEL', B .. 'u', id) end
+  if hasChanges(id) then redis.call('HDEL', ${bucketOf("changes", "id")}, id) end
   if ${isSet(`string.byte(body, ${HEAD.at.flags + 1})`, HEAD_FLAG.faceted)} then
     for field, value in pairs(facetsIn(body)) do
       redis.call('ZREM', facetIndex(laneOf(lane).queue.name, field, value), ${RECORD.cut("record", "seq")} .. id)
@@ -83,6 +91,8 @@ export const CHANGE: Script = script(
   RECORDS,
   LANES,
   LEDGER,
+  LIMITS,
+  ROOM,
   TRANSITION,
   SUMMARY,
   OWN_KEY,
@@ -94,26 +104,26 @@ local from, delay, runMs, result, error, manual, payload, facets, shape =
   ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], readShape(10)
 local answers, ids, records = {}, {}, {}
 for index = 10 + ${SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
-local bodies = mget('j', ids)
-for index, record in ipairs(mget('s', ids)) do records[ids[index]] = record or (bodies[index] and fresh(bodies[index])) end
+local bodies = getJobs('${BUCKET.bodies}', ids)
+for index, record in ipairs(getJobs('${BUCKET.records}', ids)) do records[ids[index]] = record or (bodies[index] and fresh(bodies[index])) end
 
 -- A key that has expired may be another's by now: the job goes on without it for good.
 local function losesKey(id, body, state, over)
   local text, ttl = keyIn(body)
   if not text or not ${isOneOf("state", KEPT_STATES)} or over + ttl > now then return false end
   local field = laneOf(laneIn(body)).queue.name .. ' ' .. text
-  if ownKey(id, field) then redis.call('HDEL', B .. 'k', field) end
+  if ownKey(id, field) then redis.call('HDEL', keyBucket(field), field) end
   return true
 end
 
 local function keepManualChange(id, state, attempt)
-  local lines, former = ${changeText("..", "now", "state", "attempt", "manual")}, redis.call('HGET', B .. 'u', id)
+  local lines, former = ${changeText("..", "now", "state", "attempt", "manual")}, redis.call('HGET', ${bucketOf("changes", "id")}, id)
   if former then
     local _, ends = string.gsub(former, '\\n', '')
     if ends + 1 >= ${MAX_MANUAL_CHANGES} then former = sub(former, string.find(former, '\\n', 1, true) + 1) end
     lines = former .. '\\n' .. lines
   end
-  redis.call('HSET', B .. 'u', id, lines)
+  redis.call('HSET', ${bucketOf("changes", "id")}, id, lines)
 end
 
 for index, id in ipairs(ids) do
@@ -131,13 +141,14 @@ for index, id in ipairs(ids) do
       -- What lists show of a body is all before its payload.
       if payload ~= '' then
         shown = withFacets(id, shown, after, facets)
-        redis.call('HSET', B .. 'j', id, shown .. payload)
+        redis.call('HSET', ${bucketOf("bodies", "id")}, id, shown .. payload)
       end
       answers[index] = { state, shown, shownRecord }
     end
   end
 end
 flush()
+${tellFreed("rings.work[name] = true")}
 writeLedger()
 return { answers, laneNames(), ringList() }
 `,
@@ -162,17 +173,17 @@ export const REMOVE: Script = script(
 local answers = {}
 for index = 3, #ARGV do
   local id = ARGV[index]
-  local body = redis.call('HGET', B .. 'j', id)
+  local body = redis.call('HGET', ${bucketOf("bodies", "id")}, id)
   if not body then answers[index - 2] = ''
   else
-    local record = redis.call('HGET', B .. 's', id) or fresh(body)
+    local record = redis.call('HGET', ${bucketOf("records", "id")}, id) or fresh(body)
     local state, lane = ${RECORD.open("record", "state", "lane")}
     if not string.find(ARGV[2], ',' .. state .. ',', 1, true) then answers[index - 2] = state
     else
       answers[index - 2] = { state, summary(body, record) }
       local text = keyIn(body)
       local field = text and laneOf(lane).queue.name .. ' ' .. text
-      if field and ownKey(id, field) then redis.call('HDEL', B .. 'k', field) end
+      if field and ownKey(id, field) then redis.call('HDEL', keyBucket(field), field) end
       forget(id, body, record)
     end
   end

@@ -3,7 +3,21 @@ import { BUCKETS, STEPS_PER_DOUBLING } from "../../../core/histogram.ts";
 import { QUEUE_DEFAULTS } from "../../../core/queue.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import { COUNTERS_PER_TYPE, FIELDS_PER_TYPE, firstFieldOf, LEVELS, STATE, THRESHOLDS } from "../../numbers.ts";
-import { DUE, HEAD, HEAD_FLAG, isSet, KEY, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
+import {
+  DUE,
+  HEAD,
+  HEAD_FLAG,
+  isSet,
+  KEY,
+  KEY_DIGITS,
+  LIMIT,
+  LIMITED_LANE,
+  MEMBER,
+  RECORD,
+  RECORD_FLAG,
+  settingsOf,
+  tagOf,
+} from "../layout.ts";
 
 /** Lua: whether a state is one of these. */
 export const isOneOf = (state: string, states: readonly number[]): string =>
@@ -18,7 +32,7 @@ local B = string.sub(KEYS[1], 1, -2)
 `;
 
 /**
- * State records and heads of bodies (see layout.ts), and bulk calls.
+ * After TIME: state records and heads of bodies (see layout.ts), bulk calls, and the buckets of jobs (see keys.ts).
  *
  * Hot paths cut and join the bytes at the positions of fields, because unpacking and packing twenty fields takes as long as all commands
  * for the job together.
@@ -34,16 +48,62 @@ local function many(command, key, args)
   end
 end
 
-local function mget(key, ids)
-  if #ids <= 500 then
-    if #ids == 0 then return {} end
-    return redis.call('HMGET', B .. key, unpack(ids))
+local function mget(key, fields)
+  if #fields <= 500 then
+    if #fields == 0 then return {} end
+    return redis.call('HMGET', B .. key, unpack(fields))
   end
   local all = {}
-  for from = 1, #ids, 500 do
-    for _, value in ipairs(redis.call('HMGET', B .. key, unpack(ids, from, math.min(from + 499, #ids)))) do all[#all + 1] = value end
+  for from = 1, #fields, 500 do
+    for _, value in ipairs(redis.call('HMGET', B .. key, unpack(fields, from, math.min(from + 499, #fields)))) do all[#all + 1] = value end
   end
   return all
+end
+
+-- Reads jobs from the buckets of a kind: a value or false for each; and the name of their bucket or, if there are several, the ids by
+-- bucket with their places, which may be given for the next kind. What was made together is mostly in one, so the first is asked for all: to
+-- look at every id would take longer.
+local function getJobs(kind, ids, buckets)
+  if #ids == 0 then return ids end
+  local common = ${tagOf("ids[1]")}
+  local values = mget(kind .. common, ids)
+  if buckets == common then return values, common end
+  for place = 1, buckets and 0 or #ids do
+    local tag = not values[place] and ${tagOf("ids[place]")} or common
+    if tag ~= common then
+      buckets = buckets or {}
+      local group = buckets[tag]
+      if not group then
+        group = { ids = {}, places = {}, size = 0 }
+        buckets[tag] = group
+      end
+      local size = group.size + 1
+      group.ids[size], group.places[size], group.size = ids[place], place, size
+    end
+  end
+  if not buckets then return values, common end
+  for tag, group in pairs(buckets) do
+    local found = mget(kind .. tag, group.ids)
+    for index = 1, group.size do values[group.places[index]] = found[index] end
+  end
+  return values, buckets
+end
+
+-- Writes (id, value) … to the buckets of a kind. If all are in one, that may be given.
+local function setJobs(kind, list, bucket)
+  if type(bucket) == 'string' then return many('HSET', B .. kind .. bucket, list) end
+  local groups = {}
+  for at = 1, #list, 2 do
+    local tag = ${tagOf("list[at]")}
+    local group = groups[tag]
+    if not group then
+      group = { args = {}, size = 0 }
+      groups[tag] = group
+    end
+    local size = group.size
+    group.args[size + 1], group.args[size + 2], group.size = list[at], list[at + 1], size + 2
+  end
+  for tag, group in pairs(groups) do many('HSET', B .. kind .. tag, group.args) end
 end
 
 -- The record of a job that nobody has touched yet.
@@ -57,13 +117,22 @@ local function fresh(body)
   return ${RECORD.packNew({ state: "state", priority: "priority", lane: "lane", seq: "seq", runAt: "runAt", updatedAt: "created", ran: -1 })}
 end
 
--- The key of a body and its ttl, or nil, and where the client's own text begins.
+-- The key of a body and its ttl, or nil; where the client's own text begins; and its limit key, or nil, and its cost.
 local function keyIn(body)
   local flags, at = ${HEAD.open("body", "flags")}, ${HEAD.bytes + 1}
+  local key, ttl, length, from, limitKey, cost = nil, 0, nil, nil, nil, 1
   if ${isSet("flags", HEAD_FLAG.scheduled)} then at = at + ${DUE.bytes} end
-  if not (${isSet("flags", HEAD_FLAG.keyed)}) then return nil, 0, at end
-  local ttl, length, from = open('${KEY.format()}', body, at)
-  return sub(body, from, from + length - 1), ttl, from + length
+  if ${isSet("flags", HEAD_FLAG.keyed)} then
+    ttl, length, from = open('${KEY.format()}', body, at)
+    at = from + length
+    key = sub(body, from, at - 1)
+  end
+  if ${isSet("flags", HEAD_FLAG.costed)} then
+    cost, length, from = open('${LIMIT.format()}', body, at)
+    at = from + length
+    if length > 0 then limitKey = sub(body, from, at - 1) end
+  end
+  return key, ttl, at, limitKey, cost
 end
 
 local function laneIn(body)
@@ -76,12 +145,20 @@ local function level(priority)
 end
 `;
 
+/** After TIME: the bucket of an idempotency key, by "queue key". A digest takes less time than a hash made in Lua. */
+export const KEY_BUCKET = `
+local function keyBucket(field)
+  return B .. 'k:' .. string.sub(redis.sha1hex(field), 1, ${KEY_DIGITS})
+end
+`;
+
 /** Lua: the head start of a queue, from its stored setting. */
 export const headStartIn = (stored: string): string => `(tonumber(${stored}) or ${QUEUE_DEFAULTS.headStartMs})`;
 
 /**
  * After RECORDS: the queues and lanes of a call, each read once. They also collect the changes to a queue's counts. A lane's number means
- * nothing outside its partition, and may change when the server loses data: replies always have the names.
+ * nothing outside its partition, and may change when the server loses data: replies always have the names. A lane of jobs with limit keys
+ * has the names of the other lane of its queue and type, and is counted with it.
  */
 export const LANES = `
 local queues, lanes = {}, {}
@@ -89,10 +166,11 @@ local queues, lanes = {}, {}
 local function queueOf(name)
   local queue = queues[name]
   if queue then return queue end
-  local found = redis.call('HMGET', B .. 'q:' .. name, 'known', 'paused', 'headStart', 'deadLetters', 'capacity', 'lastTyped')
+  local found = redis.call('HMGET', ${settingsOf("name")}, 'known', 'paused', 'headStart', 'deadLetters', 'capacity', 'lastTyped', 'limits', 'keyed')
   queue = {
     name = name, known = found[1], paused = found[2] == '1', headStart = ${headStartIn("found[3]")},
-    deadLetters = found[4] ~= '0', capacity = tonumber(found[5]), lastTyped = tonumber(found[6]), tally = {}, counts = {}, ended = {}
+    deadLetters = found[4] ~= '0', capacity = tonumber(found[5]), lastTyped = tonumber(found[6]), tally = {}, counts = {}, ended = {},
+    limits = found[7] ~= '' and found[7], keyed = found[8]
   }
   queues[name] = queue
   return queue
@@ -101,9 +179,13 @@ end
 local function laneOf(number)
   local lane = lanes[number]
   if lane then return lane end
-  local text = redis.call('HGET', B .. 'n', format('%d', number))
+  local counted = number % ${LIMITED_LANE}
+  local text = redis.call('HGET', B .. 'n', format('%d', counted))
   local space = string.find(text, ' ', 1, true)
-  lane = { queue = queueOf(sub(text, 1, space - 1)), number = number, type = sub(text, space + 1), entered = {} }
+  lane = {
+    queue = queueOf(sub(text, 1, space - 1)), number = number, counted = counted, isLimited = counted ~= number, type = sub(text, space + 1),
+    entered = {}
+  }
   lanes[number] = lane
   return lane
 end
@@ -144,6 +226,8 @@ end
  */
 export const LEDGER = `
 local RUN, WAIT = ${firstFieldOf("run")}, ${firstFieldOf("wait")}
+-- What a script has to write about limit keys: see limits.ts.
+local limitsInUse
 
 local function add(row, cell, times)
   row[cell] = (row[cell] or 0) + times
@@ -176,15 +260,15 @@ local function bucket(ms)
 end
 
 local function isTyped(lane)
-  return not lane.queue.lastTyped or lane.number <= lane.queue.lastTyped
+  return not lane.queue.lastTyped or lane.counted <= lane.queue.lastTyped
 end
 
 local function count(lane, counter, times)
-  add(lane.queue.counts, isTyped(lane) and -(lane.number * ${COUNTERS_PER_TYPE} + counter) or counter, times)
+  add(lane.queue.counts, isTyped(lane) and -(lane.counted * ${COUNTERS_PER_TYPE} + counter) or counter, times)
 end
 
 local function countTimes(lane, ran, waited)
-  local counts, first = lane.queue.counts, isTyped(lane) and lane.number * ${FIELDS_PER_TYPE} or 0
+  local counts, first = lane.queue.counts, isTyped(lane) and lane.counted * ${FIELDS_PER_TYPE} or 0
   local run, wait = first + RUN + bucket(ran), first + WAIT + bucket(waited)
   counts[run] = (counts[run] or 0) + 1
   counts[wait] = (counts[wait] or 0) + 1
@@ -192,6 +276,7 @@ end
 
 ${ADD_TO_PERIOD}
 local function writeLedger()
+  if limitsInUse then limitsInUse.write() end
   local minute, hour = now - now % ${MINUTE_MS}, now - now % ${HOUR_MS}
   local minuteText, hourText = string.format('%.0f', minute), string.format('%.0f', hour)
   for name, queue in pairs(queues) do

@@ -1,7 +1,8 @@
 import { PARTITIONS } from "../../../core/partition.ts";
-import { isSet, SCHEDULE, SCHEDULE_FLAG } from "../layout.ts";
+import { bucketOf, isSet, SCHEDULE, SCHEDULE_FLAG } from "../layout.ts";
 import { FACETS } from "./facets.ts";
 import { idIn, INSERT_JOBS } from "./insert.ts";
+import { LIMITS } from "./limits.ts";
 import { LANES, LEDGER, RECORDS, TIME } from "./parts.ts";
 import { plainScript, type Script, script } from "./script.ts";
 
@@ -171,6 +172,7 @@ export const TICK: Script = script(
   RECORDS,
   LANES,
   LEDGER,
+  LIMITS,
   SCHEDULE_RECORDS,
   FACETS,
   INSERT_JOBS,
@@ -178,7 +180,7 @@ export const TICK: Script = script(
 p = 8
 readKinds()
 local job = total == 1 and ${idIn("ARGV[first]")}
-if job and redis.call('HEXISTS', B .. 'j', job) == 1 then return { 'ticked' } end
+if job and redis.call('HEXISTS', ${bucketOf("bodies", "job")}, job) == 1 then return { 'ticked' } end
 local name, tick = ARGV[3], tonumber(ARGV[5])
 local stored = readSchedule(name)
 if not stored or stored.version ~= tonumber(ARGV[4]) or redis.call('HEXISTS', B .. 'zm', name) == 1 then return { 'stale' } end
@@ -192,7 +194,7 @@ if tick then
   stored.nextTick = tonumber(ARGV[6])
 end
 writeSchedule(name, versionOf(ARGV[2]), stored.paused, stored.nextTick, stored.lastTick, stored.createdAt, stored.job, stored.spec)
-return { letters[1] == 'f' and 'full' or 'ticked', ringList() }
+return { (letters[1] == 'f' or letters[1] == 'l') and 'full' or 'ticked', ringList() }
 `,
 );
 

@@ -1,8 +1,8 @@
 import { counterOf } from "../../../core/counters.ts";
 import { attemptOutcome, STATUSES } from "../../../core/job.ts";
 import { ATTEMPT_OUTCOME, COUNTER, ENDED_STATES, KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
-import { SHAPE_NAMES } from "../codec.ts";
-import { ATTEMPT, ENDED, isSet, LOSS, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
+import { SHAPE_NAMES } from "../shape.ts";
+import { ATTEMPT, BUCKET, ENDED, isSet, LOSS, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { isOneOf } from "./parts.ts";
 
 /** Lua: how the last attempt of a job went, by its state. */
@@ -15,7 +15,7 @@ const COUNTER_OF_STATE = STATUSES.flatMap((status) => {
 }).join(", ");
 
 /**
- * After LEDGER: one transition of one job, as the core decided it. It collects writes for flush() and counts for writeLedger(). SHAPE in
+ * After LIMITS: one transition of one job, as the core decided it. It collects writes for flush() and counts for writeLedger(). SHAPE in
  * codec.ts defines its shape.
  */
 export const TRANSITION = `
@@ -103,6 +103,7 @@ local function transition(id, record, shape, delay, runMs, result, error, mark, 
 
   leave(member, state, lane)
   enter(id, member, to, priority, place, runAt)
+  if place.isLimited and limits().moved(place, id, member, priority, state, to, runAt) then rings.work[queue.name] = true end
   move(queue, priority, state, to)
   if COUNTER[to] then count(place, COUNTER[to], 1) end
 
@@ -127,7 +128,7 @@ end
 
 local function flush()
   many('ZREM', B .. 'r', left)
-  many('HSET', B .. 's', sets)
+  setJobs('${BUCKET.records}', sets)
   for number, lane in pairs(lanes) do
     if #lane.entered > 0 then
       many('ZADD', B .. 'w:' .. number, lane.entered)

@@ -2,10 +2,11 @@ import { TIMES_BY_MINUTE_MS } from "../../../core/counters.ts";
 import { KEPT_FOR_A_TIME } from "../../../core/job.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../core/time-units.ts";
 import { firstFieldOf, KEPT_STATES, STATE, tallyCells } from "../../numbers.ts";
-import { ENDED, HOLDER, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
+import { BUCKET, bucketOf, ENDED, HOLDER, isSet, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { FACETS } from "./facets.ts";
 import { FORGET, OWN_KEY } from "./manage.ts";
-import { isOneOf, LANES, LEDGER, RECORDS, SUMMARY, TIME } from "./parts.ts";
+import { isOneOf, KEY_BUCKET, LANES, LEDGER, RECORDS, SUMMARY, TIME } from "./parts.ts";
+import { LIMITS } from "./limits.ts";
 import { TRANSITION } from "./transition.ts";
 import { PACK } from "./counters.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
@@ -20,6 +21,7 @@ export const PROMOTE: Script = script(
   RECORDS,
   LANES,
   LEDGER,
+  LIMITS,
   TRANSITION,
   `
 local members, limit, told = {}, tonumber(ARGV[2]), {}
@@ -28,12 +30,13 @@ if #members > 0 then
   ${ALWAYS}
   local ids = {}
   for index, member in ipairs(members) do ids[index] = ${MEMBER.rest("member")} end
-  local records = mget('s', ids)
+  local records = getJobs('${BUCKET.records}', ids)
   for index, id in ipairs(ids) do
-    local record = records[index] or fresh(redis.call('HGET', B .. 'j', id))
+    local record = records[index] or fresh(redis.call('HGET', ${bucketOf("bodies", "id")}, id))
     local ${RECORD.names}, at = open(F, record)
     enter(id, members[index], ${STATE.pending}, priority, laneOf(lane), runAt)
     move(laneOf(lane).queue, priority, state, ${STATE.pending})
+    if laneOf(lane).isLimited then limits().moved(laneOf(lane), id, members[index], priority, state, ${STATE.pending}, runAt) end
     if ARGV[3] == '1' then
       told[#told + 1] = id
       told[#told + 1] = lane
@@ -72,7 +75,7 @@ for index = 1, #found, 2 do
     break
   end
   local id = ${MEMBER.rest("found[index]")}
-  local body, record = redis.call('HGET', B .. 'j', id), redis.call('HGET', B .. 's', id)
+  local body, record = redis.call('HGET', ${bucketOf("bodies", "id")}, id), redis.call('HGET', ${bucketOf("records", "id")}, id)
   if body and record then
     laneOf(laneIn(body))
     jobs[#jobs + 1] = over
@@ -110,9 +113,9 @@ local function outlive(id, body, state, over)
   local field = queue .. ' ' .. text
   local own = ownKey(id, field)
   if not own then return end
-  if over + ttl <= now then redis.call('HDEL', B .. 'k', field)
+  if over + ttl <= now then redis.call('HDEL', keyBucket(field), field)
   else
-    redis.call('HSET', B .. 'k', field, ${HOLDER.pack({ expiry: "over + ttl" })} .. ${HOLDER.rest("own")})
+    redis.call('HSET', keyBucket(field), field, ${HOLDER.pack({ expiry: "over + ttl" })} .. ${HOLDER.rest("own")})
     redis.call('ZADD', B .. 'kx', over + ttl, field)
   end
 end
@@ -121,13 +124,13 @@ local entries = redis.call('LRANGE', B .. 'e:' .. queue, 0, 2 * limit - 1)
 local removed, passed = 0, 0
 for _, entry in ipairs(entries) do
   local over, id = ${ENDED.open("entry", "over")}, ${ENDED.rest("entry")}
-  local record = redis.call('HGET', B .. 's', id)
+  local record = redis.call('HGET', ${bucketOf("records", "id")}, id)
   local state, flags, stands
   if record then state, flags, stands = ${RECORD.open("record", "state", "flags", "over")} end
   if ${isOneOf("state", KEPT_STATES)} and stands == over then
     local ago = now - over
     if removed == limit or ago < least or (ago <= age and kept <= keep) then break end
-    local body = redis.call('HGET', B .. 'j', id)
+    local body = redis.call('HGET', ${bucketOf("bodies", "id")}, id)
     if not (${isSet("flags", RECORD_FLAG.keyGone)}) then outlive(id, body, state, over) end
     forget(id, body, record)
     removed = removed + 1
@@ -151,12 +154,13 @@ const MOST_MINUTES = 10_000;
 export const SWEEP: Script = script(
   "sweep",
   TIME,
+  KEY_BUCKET,
   PACK,
   ALWAYS,
   `
 local removed, limit = 0, tonumber(ARGV[4])
 for _, field in ipairs(redis.call('ZRANGEBYSCORE', B .. 'kx', '-inf', now, 'LIMIT', 0, limit)) do
-  redis.call('HDEL', B .. 'k', field)
+  redis.call('HDEL', keyBucket(field), field)
   redis.call('ZREM', B .. 'kx', field)
   removed = removed + 1
 end
@@ -200,10 +204,13 @@ return removed + cells
 `,
 );
 
+/** How many buckets one call is given, and about how many records it looks at. A bucket counts as one too: most do not exist. */
+export const LOOKS_AT_ONCE = 500;
+
 /**
- * Goes through the records of a partition, some per call, and adds running jobs that are missing among the leases: after an eviction or a
- * manual mistake nothing else would ever find them.
- * In: now; cursor. Out: the next cursor, "0" at the end.
+ * Goes through the records of some buckets and adds running jobs that are missing among the leases: after an eviction or a manual mistake
+ * nothing else would ever find them.
+ * In: now; cursor in the first bucket; names of buckets …. Out: { how many of them are done, cursor in the next one }
  */
 export const REPAIR: Script = script(
   "repair",
@@ -211,13 +218,19 @@ export const REPAIR: Script = script(
   RECORDS,
   ALWAYS,
   `
-local found = redis.call('HSCAN', B .. 's', ARGV[2], 'COUNT', 250)
-for index = 1, #found[2], 2 do
-  local id = found[2][index]
-  local record = found[2][index + 1]
-  local state, over = ${RECORD.open("record", "state", "over")}
-  if state == ${STATE.running} then redis.call('ZADD', B .. 'r', 'NX', over, ${RECORD.cut("record", "seq")} .. id) end
+local cursor, looked = ARGV[2], 0
+for index = 3, #ARGV do
+  repeat
+    if looked >= ${LOOKS_AT_ONCE} then return { index - 3, cursor } end
+    local found = redis.call('HSCAN', B .. '${BUCKET.records}' .. ARGV[index], cursor, 'COUNT', ${LOOKS_AT_ONCE / 2})
+    cursor, looked = found[1], looked + 1 + #found[2] / 2
+    for place = 1, #found[2], 2 do
+      local id, record = found[2][place], found[2][place + 1]
+      local state, over = ${RECORD.open("record", "state", "over")}
+      if state == ${STATE.running} then redis.call('ZADD', B .. 'r', 'NX', over, ${RECORD.cut("record", "seq")} .. id) end
+    end
+  until cursor == '0'
 end
-return found[1]
+return { #ARGV - 2, '0' }
 `,
 );

@@ -1,6 +1,6 @@
 import { STRICT_HEAD_START_MS } from "../../../core/rank.ts";
 import { STATE } from "../../numbers.ts";
-import { MEMBER, RECORD } from "../layout.ts";
+import { bucketOf, LIMITED_LANE, MEMBER, RECORD } from "../layout.ts";
 import { COUNT_BEFORE, LANES, RECORDS, TIME } from "./parts.ts";
 import { type Script, script } from "./script.ts";
 
@@ -25,7 +25,7 @@ local function headsOf(key, isStrict)
     local head = redis.call('ZRANGEBYSCORE', key, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
     if #head == 0 then break end
     local id = ${MEMBER.rest("head[1]")}
-    local record = redis.call('HGET', B .. 's', id) or fresh(redis.call('HGET', B .. 'j', id))
+    local record = redis.call('HGET', ${bucketOf("records", "id")}, id) or fresh(redis.call('HGET', ${bucketOf("bodies", "id")}, id))
     local runAt = ${RECORD.open("record", "runAt")}
     oldest = math.min(oldest, runAt)
     from = isStrict and string.format('%.0f', (math.floor(tonumber(head[2]) / STRICT) + 1) * STRICT) or nil
@@ -34,11 +34,14 @@ local function headsOf(key, isStrict)
 end
 
 for index = 2, #ARGV do
-  local queue = queueOf(ARGV[index])
+  local queue, oldestOf = queueOf(ARGV[index]), {}
   for _, lane in ipairs(redis.call('SMEMBERS', B .. 'a:' .. queue.name)) do
     local oldest = headsOf(B .. 'w:' .. lane, queue.headStart == STRICT)
-    if oldest < math.huge then answer[#answer + 1] = { queue.name, laneOf(lane).type, string.format('%.0f', oldest) } end
+    local type = laneOf(tonumber(lane)).type
+    -- Jobs with a limit key have another lane of the same type.
+    if oldest < math.huge and oldest < (oldestOf[type] or math.huge) then oldestOf[type] = oldest end
   end
+  for type, oldest in pairs(oldestOf) do answer[#answer + 1] = { queue.name, type, string.format('%.0f', oldest) } end
 end
 return answer
 `,
@@ -56,9 +59,9 @@ export const AHEAD: Script = script(
   COUNT_BEFORE,
   `
 local id, most = ARGV[2], tonumber(ARGV[3])
-local body = redis.call('HGET', B .. 'j', id)
+local body = redis.call('HGET', ${bucketOf("bodies", "id")}, id)
 if not body then return nil end
-local record = redis.call('HGET', B .. 's', id) or fresh(body)
+local record = redis.call('HGET', ${bucketOf("records", "id")}, id) or fresh(body)
 local state, own, seq = ${RECORD.open("record", "state", "lane", "seq")}
 if state ~= ${STATE.pending} then return nil end
 local rank = tonumber(redis.call('ZSCORE', B .. 'w:' .. own, ${RECORD.cut("record", "seq")} .. id) or nil)
@@ -69,13 +72,20 @@ local function lanesToCount()
   if ARGV[4] == '*' then return redis.call('SMEMBERS', B .. 'a:' .. queue) end
   local fields = {}
   for index = 4, #ARGV do fields[#fields + 1] = queue .. ' ' .. ARGV[index] end
-  return mget('l', fields)
+  local found = {}
+  for _, lane in ipairs(mget('l', fields)) do
+    if lane then
+      found[#found + 1] = lane
+      found[#found + 1] = format('%d', lane + ${LIMITED_LANE})
+    end
+  end
+  return found
 end
 
 local count, seen = 0, {}
 for _, lane in ipairs(lanesToCount()) do
   if count >= most then break end
-  if lane and not seen[lane] then
+  if not seen[lane] then
     seen[lane] = true
     count = count + countBefore(B .. 'w:' .. lane, rank, seq)
   end
