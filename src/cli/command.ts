@@ -47,8 +47,10 @@ export interface Command {
   readonly run: (input: never, session: Session) => Promise<ExitCode | void>;
 }
 
-/** A noun with verbs: `schedules create`. The default verb is `list`. */
+/** A noun with verbs: `schedules create`. Without a verb, it is `list`. */
 export interface CommandGroup extends Pick<Command, "about" | "examples"> {
+  /** The verb that is meant if another word, or none, follows the noun: `limits mail` is `limits show mail`. */
+  readonly usual?: string;
   readonly commands: Readonly<Record<string, Verb>>;
 }
 
@@ -92,6 +94,11 @@ export function texts(placeholder: string, about: string, words: readonly string
 /** A whole number. Anything else is passed on: the client refuses it and says what it must be. */
 export function number(about: string): Option<number | undefined> {
   return { about, placeholder: "<number>", many: false, words: [], read: (given) => numberOr(given) as number | undefined };
+}
+
+/** A value, or a word that stands for null. */
+export function orNone<Value>(option: Option<Value>, word: string): Option<Value | null> {
+  return { ...option, words: [word], read: (given) => (given === word ? null : option.read(given)) };
 }
 
 /** A duration: milliseconds, or with a unit. */

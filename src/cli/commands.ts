@@ -30,6 +30,7 @@ export const COMMANDS: readonly CommandRow[] = [
   row("Queues", "queues", "Show queues and change their settings", async () => (await import("./commands/queues.ts")).queues),
   row("Queues", "pause", "Pause a queue", async () => (await import("./commands/pause.ts")).pause),
   row("Queues", "resume", "Resume a queue", async () => (await import("./commands/pause.ts")).resume),
+  row("Queues", "limits", "Show and change limits", async () => (await import("./commands/limits.ts")).limits),
   row("Queues", "schedules", "Show and change recurring jobs", async () => (await import("./commands/schedules.ts")).schedules),
   row("Watch", "stats", "Show statistics of all queues", async () => (await import("./commands/stats.ts")).stats),
   row("Watch", "attention", "Show what needs attention", async () => (await import("./commands/attention.ts")).attention),

@@ -22,9 +22,9 @@ export function failureOf(error: unknown, command?: Command): Failure {
   return { message: flag === null ? message : message.replace(field!, flag), code, field: flag ?? field, exitCode };
 }
 
-/** Here the fields of a filter are options like any other. */
+/** Here the fields of a filter, and the limits of a queue, are options like any other. */
 function flagFor(command: Command, field: string): string | null {
-  const own = field.replace(/^filter\./, "");
+  const own = field.replace(/^(filter|limits)\./, "");
   const named = Object.entries(command.options).find(([name, option]) => (option.field ?? name) === own);
   return named === undefined ? null : flagOf(named[0]);
 }

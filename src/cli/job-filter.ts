@@ -60,6 +60,7 @@ export const JOB_FILTER = {
   internal: toggle("include internal jobs: webhook deliveries and bulk operations"),
   priority: priority("only jobs of this level, or of exactly this number"),
   tag: text("<tag>", "only jobs with this tag"),
+  limitKey: text("<key>", "only jobs with this limit key"),
   where: pairs("<field=value>", "only jobs whose payload has this field: customer=globex; up to 4 times"),
   group: text("<group>", "only jobs with an error of this group: see dead-groups"),
   search: {
@@ -76,6 +77,6 @@ type FilterInput = { readonly [Name in keyof typeof JOB_FILTER]: ReturnType<(typ
 
 /** Picks the filter from the options of a command. */
 export function filterOf(input: FilterInput): Omit<JobFilter, "status"> {
-  const { type, queue, internal, priority, tag, where, group, search, from, to, endedFrom, endedTo } = input;
-  return { type, queue, internal: internal || undefined, priority, tag, where, group, q: search, from, to, endedFrom, endedTo };
+  const { type, queue, internal, priority, tag, limitKey, where, group, search, from, to, endedFrom, endedTo } = input;
+  return { type, queue, internal: internal || undefined, priority, tag, limitKey, where, group, q: search, from, to, endedFrom, endedTo };
 }

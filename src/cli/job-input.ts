@@ -35,6 +35,8 @@ export const JOB_INPUT = {
   timeout: time("how long an attempt may take; 0 means no limit"),
   tag: { ...texts("<tag>", "a tag; you can give several"), field: "tags" },
   meta: text("<json>", "your own JSON object, kept with the job"),
+  limitKey: text("<key>", "the limit key: jobs with the same key share its limits and take turns with other keys"),
+  cost: number("how many units of a rate its start takes (default: 1)"),
   webhookUrl: text("<url>", "the URL to call when the job has ended"),
 } as const;
 
@@ -42,9 +44,9 @@ type JobInput = { readonly [Name in keyof typeof JOB_INPUT]: ReturnType<(typeof 
 
 /** The same as the client takes them. */
 export async function readJobInput(input: JobInput, session: Session): Promise<JobOptions> {
-  const { queue, priority, maxRetries, maxLost, retryDelay, backoff, timeout, tag: tags, webhookUrl } = input;
+  const { queue, priority, maxRetries, maxLost, retryDelay, backoff, timeout, tag: tags, limitKey, cost, webhookUrl } = input;
   const meta = input.meta === undefined ? undefined : ((await readJson(input.meta, "--meta", session)).value as JobOptions["meta"]);
-  return { queue, priority, maxRetries, maxLost, retryDelay, backoff, timeout, tags, meta, webhookUrl };
+  return { queue, priority, maxRetries, maxLost, retryDelay, backoff, timeout, tags, meta, limitKey, cost, webhookUrl };
 }
 
 /** JSON as typed, from a file as `@file`, or from stdin as `-`. The text is kept, so numbers are sent as they were written. */

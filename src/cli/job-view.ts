@@ -70,6 +70,8 @@ function printJob(job: Job, output: Output): void {
     ["worker", job.workerId ?? NOTHING],
     ["progress", progress === null ? NOTHING : `${progress.percent} %${progress.note === null ? "" : ` ${progress.note}`}`],
     ["key", job.idempotencyKey ?? NOTHING],
+    ["limit key", job.limitKey ?? NOTHING],
+    ["cost", job.cost === 1 ? NOTHING : String(job.cost)],
     ["tags", job.tags.join(", ") || NOTHING],
     ["webhook", job.webhookUrl ?? NOTHING],
   ];

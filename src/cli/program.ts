@@ -69,9 +69,16 @@ export async function buildProgram(
     flags = flagsOf(parser);
     const verb = first === "help" ? more[0] : second;
     const isHelp = first === "help" || args.some((arg) => arg === "--help" || arg === "-h");
-    if (isGroup(command) && verb === undefined && !isHelp) args.push(DEFAULT_VERB);
+    if (isGroup(command) && !isHelp) addVerb(command, args, name, verb);
   }
   return { program, args, flags };
+}
+
+/** Adds the verb that is meant. */
+function addVerb({ usual, commands }: CommandGroup, args: string[], noun: string, verb: string | undefined): void {
+  if (usual === undefined && verb === undefined) args.push(DEFAULT_VERB);
+  // Behind the noun, because options of the verb may follow it.
+  if (usual !== undefined && (verb === undefined || commands[verb] === undefined)) args.splice(args.indexOf(noun) + 1, 0, usual);
 }
 
 function flagsOf(parser: Parser): string[] {

@@ -35,14 +35,14 @@ export async function readScheduleInput(name: string, input: Input, session: Ses
 
 /** A stored schedule with changes: other fields stay, and a new kind of timing replaces the old one. */
 export function changedSchedule(stored: Schedule, changes: ScheduleInput): ScheduleInput {
-  const { name, type, queue, priority, maxRetries, maxLost, tags, meta, webhookUrl, catchUp, overlap } = stored;
+  const { name, type, queue, priority, maxRetries, maxLost, tags, meta, limitKey, cost, webhookUrl, catchUp, overlap } = stored;
   const payload = payloadOf(stored);
-  const kept = { name, type, payload, queue, priority, tags, catchUp, overlap };
+  const kept = { name, type, payload, queue, priority, tags, cost, catchUp, overlap };
   // What it does not set stays open for its queue. A default that follows from maxRetries must follow it when it changes.
   const unset = maxLost === usualMaxLost(maxRetries) ? [...stored.unset, "maxLost"] : stored.unset;
   const options = ATTEMPT_OPTION_NAMES.flatMap((option) => (unset.includes(option) ? [] : [[option, stored[option]]]));
-  const set = { ...Object.fromEntries(options), ...(meta === null ? {} : { meta }), ...(webhookUrl === null ? {} : { webhookUrl }) };
-  return { ...kept, ...set, ...keptTiming(stored, changes), ...changes } as ScheduleInput;
+  const given = Object.entries({ meta, limitKey, webhookUrl }).filter(([, value]) => value !== null);
+  return { ...kept, ...Object.fromEntries([...options, ...given]), ...keptTiming(stored, changes), ...changes } as ScheduleInput;
 }
 
 function keptTiming({ cron, every, timeZone }: Schedule, changes: ScheduleInput): Partial<ScheduleTiming> {

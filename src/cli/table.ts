@@ -76,7 +76,8 @@ export function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[
 
 function sized<Row>(column: Column<Row>, rows: readonly Row[]): Sized<Row> {
   const texts = rows.map((row) => safeLine(column.text(row)));
-  return { column, texts, width: Math.max(textWidth(column.title), ...texts.map(textWidth)) };
+  // Not by the arguments of one call: a list may have more rows than a call can take.
+  return { column, texts, width: texts.reduce((widest, text) => Math.max(widest, textWidth(text)), textWidth(column.title)) };
 }
 
 function wrapped<Row>(last: Sized<Row> | undefined, at: number): string[] {

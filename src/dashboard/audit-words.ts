@@ -16,6 +16,8 @@ export const AUDIT_WORDS: Readonly<Record<AuditAction, string>> = {
   "queue:configured": "Queue settings changed",
   "queue:paused": "Queue paused",
   "queue:resumed": "Queue resumed",
+  "limits:set": "Limits of a key set",
+  "limits:removed": "Limits of a key removed",
   "schedule:saved": "Schedule saved",
   "schedule:removed": "Schedule deleted",
   "schedule:paused": "Schedule paused",

@@ -24,6 +24,8 @@ export function requestLike(job: JobSummary & { readonly payload: unknown }): Jo
     ...(job.timeout === USUAL_JOB.timeout ? {} : { timeout: job.timeout }),
     ...(job.tags.length === 0 ? {} : { tags: job.tags }),
     ...(job.meta === null ? {} : { meta: job.meta }),
+    ...(job.limitKey === null ? {} : { limitKey: job.limitKey }),
+    ...(job.cost === 1 ? {} : { cost: job.cost }),
     ...(job.webhookUrl === null ? {} : { webhookUrl: job.webhookUrl }),
   };
   return { type: job.type, payload: payloadOf(job), options };

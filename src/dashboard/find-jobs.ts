@@ -4,7 +4,7 @@
  */
 import { isField } from "../core/facets.ts";
 import { MAX_SEARCH_LENGTH } from "../core/search.ts";
-import { FILTER_NAMES, type FilterName, type JobSearch } from "./job-search.ts";
+import { FILTER_NAMES, type FilterName, type JobSearch, searchName } from "./job-search.ts";
 import { changeWhere } from "./where-text.ts";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
@@ -23,11 +23,12 @@ export function readQuery(text: string): JobSearch {
   let where: string | undefined;
   for (const word of wordsOf(text)) {
     const colon = word.indexOf(":");
-    const name = word.slice(0, colon) as FilterName;
+    const name = word.slice(0, colon);
+    const filter = FILTER_NAMES.find((each) => each === name || searchName(each) === name);
     const value = unquoted(word.slice(colon + 1));
     const field = name.startsWith(PAYLOAD) ? name.slice(PAYLOAD.length) : "";
     if (isField(field) && value !== "") where = changeWhere(where, field, value);
-    else if (FILTER_NAMES.includes(name)) found.push([name, value]);
+    else if (filter !== undefined) found.push([filter, value]);
     else others.push(unquoted(word));
   }
   if (others.length > 0) found.push(["q", searchText(others.join(" "))]);

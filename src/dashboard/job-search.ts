@@ -19,6 +19,7 @@ export interface JobSearch {
   readonly internal?: string;
   readonly priority?: string;
   readonly tag?: string;
+  readonly limit_key?: string;
   /** Payload fields: see where-text.ts. */
   readonly where?: string;
   /** Text to find in the job. */
@@ -42,6 +43,7 @@ export const FILTER_NAMES = [
   "internal",
   "priority",
   "tag",
+  "limit_key",
   "where",
   "group",
   "from",
@@ -49,6 +51,14 @@ export const FILTER_NAMES = [
   "ended",
 ] as const;
 export type FilterName = (typeof FILTER_NAMES)[number];
+
+/** Filters that have a shorter name in the search than in the URL. */
+const SHORT_NAMES: Partial<Record<FilterName, string>> = { limit_key: "key" };
+
+/** The name of a filter in the search: `key` for `limit_key`. */
+export function searchName(name: FilterName): string {
+  return SHORT_NAMES[name] ?? name;
+}
 
 /** The value of the filter `status` for exactly this one: `failed` alone would also find dead jobs. */
 export function statusWord(status: Status): string {
@@ -69,6 +79,11 @@ export function searchOfQueue(queue: string): JobSearch {
   if (queue === ALL_QUEUES) return {};
   if (queue === ALL_DELIVERIES) return { type: WEBHOOK_TYPE, internal: "true" };
   return isInternalQueue(queue) ? { queue, internal: "true" } : { queue };
+}
+
+/** The jobs of a limit key in its queue. */
+export function searchOfKey(queue: string, limitKey: string): JobSearch {
+  return { ...searchOfQueue(queue), limit_key: limitKey };
 }
 
 /** Reads the URL of the list of jobs. */
@@ -127,7 +142,7 @@ export const SPANS: readonly (readonly [text: string, words: string])[] = [
 
 /** The query for the API. Spans are rounded to the minute, so that a list keeps the same query for that long. */
 export function toListQuery(search: JobSearch, limit: number, now: number): ListJobs {
-  const { status, internal, priority, where, from, to, ended, ...rest } = search;
+  const { status, internal, priority, limit_key: limitKey, where, from, to, ended, ...rest } = search;
   return {
     ...rest,
     // By when they ended, are due or are next in line, if the statuses have such an order.
@@ -135,6 +150,7 @@ export function toListQuery(search: JobSearch, limit: number, now: number): List
     ...(internal === "true" ? { internal: true } : {}),
     ...(status === undefined ? {} : { status: status.split(",") }),
     ...(priority === undefined ? {} : { priority: readPriority(priority) }),
+    ...(limitKey === undefined ? {} : { limitKey }),
     // What cannot be read finds nothing; the API says why.
     ...(where === undefined ? {} : { where: readWhere(where) ?? { [where]: "" } }),
     ...(from === undefined ? {} : { from: readMoment(from, now) }),

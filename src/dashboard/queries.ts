@@ -17,12 +17,14 @@ import {
   type FormerWorker,
   type Explanation,
   type HistoryPoint,
+  type KeyLimitsPage,
   type TypeFigures,
   type JobFilter,
   type JobPage,
   type ListJobs,
   type Queue,
   type QueueDetails,
+  type QueueLimitUse,
   type Schedule,
   type Stats,
   type Worker,
@@ -129,6 +131,27 @@ export function useQueues(internal = false): UseQueryResult<Queue[]> {
 /** One queue with its types that wait; null if it does not exist. */
 export function useQueue(name: string): UseQueryResult<QueueDetails | null> {
   return useQuery({ queryKey: ["queues", name], queryFn: () => client.queue(name) });
+}
+
+const LIMIT_USE = "limits";
+
+/** How much of its limits a queue uses now; null if it does not exist. */
+export function useLimitUse(queue: string): UseQueryResult<QueueLimitUse | null> {
+  return useQuery({ queryKey: ["queues", queue, LIMIT_USE], queryFn: () => client.limits.use(queue) });
+}
+
+/** Whether an answer is one of `useLimitUse`. */
+export function isLimitUse([topic, , of]: readonly unknown[]): boolean {
+  return topic === "queues" && of === LIMIT_USE;
+}
+
+/** Keys with limits of their own. Not a key of `queues`: they change by hand, not by events. */
+export function useKeyLimits(queue: string, limit: number, cursor: string | undefined): UseQueryResult<KeyLimitsPage> {
+  return useQuery({
+    queryKey: ["limits", queue, limit, cursor],
+    queryFn: () => client.limits.list(queue, { limit, cursor }),
+    placeholderData: keepPreviousData,
+  });
 }
 
 /** A worker, and whether it was silent when it was asked for. Later its heartbeat here is older than the one in the store. */

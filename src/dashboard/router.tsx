@@ -93,7 +93,7 @@ export const router = createRouter({
 function NotFound(): ReactElement {
   useTitle("No such page");
   return (
-    <Empty icon={Compass} title="There is no such page">
+    <Empty icon={Compass} title="There is no such page" isPage>
       <Link to="/" className="text-primary underline underline-offset-2">
         Go to the overview
       </Link>

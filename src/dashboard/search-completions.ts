@@ -2,12 +2,13 @@
 import { PRIORITY_LEVELS } from "../core/job.ts";
 import { STATUS_WORDS } from "../core/status-filter.ts";
 import { PAYLOAD } from "./find-jobs.ts";
-import { FILTER_NAMES, type FilterName, SPANS } from "./job-search.ts";
+import { FILTER_NAMES, type FilterName, searchName, SPANS } from "./job-search.ts";
 
 export interface KnownValues {
   readonly types: readonly string[];
   readonly queues: readonly string[];
   readonly tags: readonly string[];
+  readonly limitKeys: readonly string[];
   /** Payload fields and values that jobs have: facets. */
   readonly facets: readonly (readonly [field: string, value: string])[];
 }
@@ -19,6 +20,7 @@ const VALUES: Partial<Record<FilterName, (known: KnownValues) => readonly string
   queue: ({ queues }) => queues,
   status: () => STATUS_WORDS,
   tag: ({ tags }) => tags,
+  limit_key: ({ limitKeys }) => limitKeys,
   priority: () => Object.keys(PRIORITY_LEVELS),
   from: () => SPANS.map(([span]) => span),
   ended: () => SPANS.map(([span]) => span),
@@ -35,8 +37,9 @@ export function completions(text: string, known: KnownValues): string[] {
   const word = last.replaceAll('"', "").toLowerCase();
   const fields = known.facets.map(([field, value]) => [PAYLOAD + field, value] as const);
   const filters = FILTER_NAMES.filter((name) => VALUES[name] !== undefined);
-  const names: readonly string[] = [...filters, ...new Set(fields.map(([field]) => field))];
-  const pairs = [...filters.flatMap((name) => (VALUES[name]?.(known) ?? []).map((value) => [name, value] as const)), ...fields];
+  const names: readonly string[] = [...filters.map(searchName), ...new Set(fields.map(([field]) => field))];
+  const values = filters.flatMap((name) => (VALUES[name]?.(known) ?? []).map((value) => [searchName(name), value] as const));
+  const pairs = [...values, ...fields];
   const colon = word.indexOf(":");
   const isNamed = names.some((name) => name.toLowerCase() === word.slice(0, colon));
   const fitting = pairs.filter(([name, value]) =>

@@ -12,6 +12,14 @@ export type QueueDetails = NonNullable<Awaited<ReturnType<Client["queue"]>>>;
 export type TypeFigures = Awaited<ReturnType<Client["queueTypes"]>>[number];
 /** Queue settings. */
 export type QueueOptions = Parameters<Client["configure"]>[1];
+/** How much of its limits a queue uses, with its busiest limit keys. */
+export type QueueLimitUse = NonNullable<Awaited<ReturnType<Client["limits"]["use"]>>>;
+/** How much of its limits a limit key uses. */
+export type KeyLimitUse = QueueLimitUse["keys"][number];
+/** A page of keys with limits of their own. */
+export type KeyLimitsPage = Awaited<ReturnType<Client["limits"]["list"]>>;
+/** A limit key, or all jobs without one, with limits of its own. */
+export type KeyLimitsEntry = KeyLimitsPage["keys"][number];
 export type Worker = Awaited<ReturnType<Client["workers"]>>[number];
 export type FormerWorker = Awaited<ReturnType<Client["formerWorkers"]>>[number];
 export type JobPage = Awaited<ReturnType<Client["list"]>>;

@@ -37,6 +37,8 @@ export interface AdmissionOptions {
 const WRONG_KEYS = { requests: 20, perMs: 60_000 };
 const LOCAL_ONLY =
   "this server has no API key, so it answers only callers on its own machine, and only as localhost. To open it to others, set API_KEY, or give createServer `auth` or `keys`";
+const SIGN_IN_BY_HEADERS =
+  "sign in to the application first. WebSockets pass no middleware, so `auth` must know the user by the headers of the request";
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 const CHANGES = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
@@ -150,7 +152,7 @@ export class Admission {
   async #userOfApplication(auth: ApplicationCaller, call: Call, hasToken: boolean): Promise<Caller> {
     const user = await auth(call);
     if (user === null && hasToken) this.#refuseKey(call);
-    if (user === null) throw unauthorized("sign in to the application first");
+    if (user === null) throw this.#unauthorized(call.isUpgrade === true ? SIGN_IN_BY_HEADERS : "sign in to the application first");
     const site = call.header("sec-fetch-site");
     // With an Origin, #checkOrigin has refused the pages of others.
     if (CHANGES.has(call.method) && call.header("origin") === null && (site === "cross-site" || site === "same-site"))
@@ -161,7 +163,7 @@ export class Admission {
   /** A caller with neither a key nor a session. */
   #anonymous(call: Call): Caller {
     if (this.#keys.isEmpty) return this.#localCaller(call);
-    throw unauthorized(
+    throw this.#unauthorized(
       "this request needs an API key: send it in the header X-API-Key, or set API_KEY (apiKey of connect) for a client of ours",
     );
   }
@@ -185,17 +187,29 @@ export class Admission {
 
   /** Programs on this machine. If there are users, pages must sign in: browsers mark the requests of pages. */
   #localCaller(call: Call): Caller {
-    if (!isLoopback(call.address) || cameThroughProxy(call)) throw unauthorized(LOCAL_ONLY);
+    if (!isLoopback(call.address) || cameThroughProxy(call)) throw this.#unauthorized(LOCAL_ONLY);
     // They mark a WebSocket request only by its origin.
     const isPage = call.header("sec-fetch-site") !== null || (call.isUpgrade === true && call.header("origin") !== null);
-    if (!this.#options.sessions.isEmpty && isPage) throw unauthorized("sign in to the dashboard first");
+    if (!this.#options.sessions.isEmpty && isPage) throw this.#unauthorized("sign in to the dashboard first");
     return ANYONE;
   }
 
   #refuseKey(call: Call): never {
     const waitMs = this.#wrongKeys.take(networkOf(this.addressOf(call)), this.#options.clock.monotonic());
     if (waitMs > 0) throw tooOften("too many wrong API keys from this address", waitMs);
-    throw unauthorized("this server does not know the API key: compare API_KEY of the caller with that of the server");
+    throw this.#unauthorized("this server does not know the API key: compare API_KEY of the caller with that of the server");
+  }
+
+  /** The hint names only ways that this server has. */
+  #unauthorized(why: string): WireError {
+    const ways = [
+      this.asksApplication ? ["sign in to the application"] : [],
+      this.#options.sessions.isEmpty ? [] : ["sign in to the dashboard"],
+      this.#keys.isEmpty ? [] : ["send a valid key as X-API-Key or as Authorization: Bearer"],
+      this.isLocalOnly ? ["call from the machine of the server, as localhost"] : [],
+    ].flat();
+    const hint = ways.join(", or ");
+    return new WireError("unauthorized", why, { hint: `${hint[0]!.toUpperCase()}${hint.slice(1)}.` });
   }
 }
 
@@ -217,8 +231,4 @@ function keepRate(waitMs: number, caller: Caller): Caller {
 
 function tooOften(why: string, waitMs: number): MillraceError {
   return new MillraceError("rate_limited", why, { retryAfterMs: Math.ceil(waitMs) });
-}
-
-function unauthorized(why: string): MillraceError {
-  return new MillraceError("unauthorized", why);
 }

@@ -136,7 +136,7 @@ export class Answerer implements CallHost {
     return answer;
   }
 
-  /** Answers a call outside the mount path of the server. */
+  /** Answers a call for a path that is not ours: outside the mount path of the server, or disguised. */
   answerOutside(call: Call): Promise<Answer> {
     return this.answerFile(call, null, () => Promise.reject(noRoute([])));
   }

@@ -1,6 +1,6 @@
 /** THE APPLICATION'S OWN SIGN-IN: a function of the application says who sends a request. */
+import { messageOf } from "../core/errors.ts";
 import { isActor, ACTOR_RULE } from "../core/manual-change.ts";
-import type { OnTrouble } from "../core/trouble.ts";
 import type { Caller } from "./auth.ts";
 import type { Call } from "./call.ts";
 import { type Role, ROLES } from "./contract/dashboard.ts";
@@ -32,15 +32,13 @@ type MaybeUser = ApplicationUser | null | undefined;
 /** The caller, as the application says; null if they must sign in there. */
 export type ApplicationCaller = (call: Call) => Promise<Caller | null>;
 
-/** Nobody else would see an error of the application's function: its caller must not, and a mounted server has no log. */
-export function askApplication(auth: ApplicationAuth, onTrouble: OnTrouble): ApplicationCaller {
+/** The caller does not see an error of the application's function. Who runs the server gets it with the request, and must know whose it is. */
+export function askApplication(auth: ApplicationAuth): ApplicationCaller {
   return async (call) => {
     try {
       return callerOf(await auth({ header: (name) => call.header(name), original: call.original }));
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      onTrouble({ kind: "setting", message: `the function \`auth\` failed, so a request was answered with 500: ${why}`, error });
-      throw error;
+      throw new Error(`the function \`auth\` failed: ${messageOf(error)}`, { cause: error });
     }
   };
 }

@@ -10,6 +10,7 @@ import { deadRoutes } from "./contract/dead.ts";
 import { jobRoutes } from "./contract/jobs.ts";
 import { leaseRoutes } from "./contract/leases.ts";
 import { queueRoutes } from "./contract/queues.ts";
+import { limitRoutes } from "./contract/limits.ts";
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, Route } from "./contract/route.ts";
 import { scheduleRoutes } from "./contract/schedules.ts";
 import { systemRoutes } from "./contract/system.ts";
@@ -21,6 +22,7 @@ export const FAMILIES = [
   { name: "Bulk operations", routes: bulkRoutes },
   { name: "Audit", routes: auditRoutes },
   { name: "Queues and statistics", routes: queueRoutes },
+  { name: "Limits", routes: limitRoutes },
   { name: "Schedules", routes: scheduleRoutes },
   { name: "Work over HTTP", routes: leaseRoutes },
   { name: "Server", routes: systemRoutes },
@@ -35,6 +37,7 @@ export const ROUTES = {
   ...bulkRoutes,
   ...auditRoutes,
   ...queueRoutes,
+  ...limitRoutes,
   ...scheduleRoutes,
   ...leaseRoutes,
   ...systemRoutes,

@@ -1,5 +1,6 @@
 /** THE OPENAPI DOCUMENT (3.1), made from the contract, whose schemas are JSON Schema. */
 import type { TSchema } from "typebox";
+import { LimitKey } from "./contract/limits.ts";
 import { type AnswerKind, type Route, USUAL_PROBLEMS } from "./contract/route.ts";
 import { Id, Job, JobPage, JobSummary, Name, NewJob, Problem } from "./contract/schemas.ts";
 import { FAMILIES, splitName } from "./contract.ts";
@@ -82,7 +83,7 @@ function pathParameters(path: string): Json[] {
     name,
     in: "path",
     required: true,
-    schema: inlined(name === "id" ? Id : Name),
+    schema: inlined(name === "id" ? Id : name === "key" ? LimitKey : Name),
   }));
 }
 

@@ -9,6 +9,8 @@ import { hasCallersNames, toSnakeCase } from "./wire/values.ts";
 export interface WireFacts {
   readonly field?: string;
   readonly retryAfterMs?: number;
+  /** What this caller can do on this server, in place of the usual hint of the code. */
+  readonly hint?: string;
   /** Headers that belong to the status. */
   readonly headers?: Readonly<Record<string, string>>;
   /** For the server's log. */
@@ -58,7 +60,7 @@ export function toProblem(error: unknown, requestId: string, inputStatus?: numbe
     return { ...answer, body: { ...answer.body, job: error.job } };
   }
   if (error instanceof MillraceError) return libraryProblem(error, requestId, inputStatus);
-  return problem("internal", "the request failed: the server's log says why, with this request_id", requestId);
+  return problem("internal", "the request failed: the server's log says why", requestId);
 }
 
 /** Whether the operator should know: neither the caller nor the load caused it. */
@@ -91,13 +93,15 @@ interface ProblemFacts {
   readonly field?: string | undefined;
   readonly jobId?: string | undefined;
   readonly retryAfterMs?: number | undefined;
+  readonly hint?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly issues?: readonly Issue[] | undefined;
   readonly inputStatus?: number | undefined;
 }
 
 function problem(code: ProblemCode, detail: string, requestId: string, facts: ProblemFacts = {}): ProblemAnswer {
-  const { title, hint, status: usual } = PROBLEMS[code];
+  const { title, hint: usualHint, status: usual } = PROBLEMS[code];
+  const { hint = usualHint } = facts;
   const status = facts.inputStatus !== undefined && INPUT.has(code) ? facts.inputStatus : usual;
   const retryAfterMs = RETRIED.has(code) ? (facts.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS) : undefined;
   const body: ProblemWire = { type: `urn:millrace:problem:${code}`, title, status, detail, code, hint, request_id: requestId };
@@ -117,7 +121,7 @@ function hiddenDetail(code: ProblemCode): string {
     case "unsupported_store":
       return "the version or the configuration of the store is not compatible: the server's log says what is needed";
     default:
-      return "the store did not answer in time, or refused: the server's log says why, with this request_id";
+      return "the store did not answer in time, or refused: the server's log says why";
   }
 }
 

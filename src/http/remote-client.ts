@@ -21,6 +21,7 @@ import { withTexts } from "../core/json-text.ts";
 import { isTerminal, type Job, type JobSummary } from "../core/job.ts";
 import { orByDefinition } from "../core/job-definition.ts";
 import type { JobOptions } from "../core/job-options.ts";
+import { type LimitOptions, readLimits } from "../core/limits.ts";
 import { readRetryOptions } from "../core/manual-change.ts";
 import { readCreate, readSettingNames } from "../core/queue.ts";
 import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields.ts";
@@ -31,6 +32,7 @@ import { RemoteEnqueuer } from "./remote/enqueue.ts";
 import { remoteEvents } from "./remote/events.ts";
 import { readId } from "./remote/ids.ts";
 import { RemoteLeases } from "./remote/leases.ts";
+import { createRemoteLimits } from "./remote/limits.ts";
 import { countJobs, createRemoteDead, listJobs, queryOf } from "./remote/queries.ts";
 import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
 import { type Answered, Transport } from "./remote/transport.ts";
@@ -53,7 +55,8 @@ export interface RemoteOptions {
   readonly fetch?: typeof fetch | undefined;
   /** Starts a worker; absent where none can run, as in a browser. */
   readonly startWorker?:
-    ((client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, onStopped: () => void) => WorkerHandle) | undefined;
+    | ((client: WorkerClient, handlers: Handlers, options: WorkOptions | undefined, onStopped: () => void) => WorkerHandle)
+    | undefined;
 }
 
 /** The longest that one request waits for the end of a job. */
@@ -199,6 +202,7 @@ export function createRemoteClient(options: RemoteOptions): PlainClient {
     dead: createRemoteDead(transport),
     bulk: createRemoteBulk(transport, clock),
     schedules: createRemoteSchedules(transport, defaults),
+    limits: createRemoteLimits(transport),
     async workers(workerOptions) {
       const query = queryOf(workerOptions, "the options of workers");
       return (await transport.ask("GET /api/v1/workers", { query, repeatable: true })).body.workers.map(fromWorkerWire);
@@ -263,11 +267,20 @@ function changed({ body }: { readonly body: { readonly job: Parameters<typeof fr
 }
 
 function settingsText(settings: QueueOptions): string {
-  const { retention, defaults, ...rest } = readSettingNames(settings);
+  const { retention, defaults, limits, ...rest } = readSettingNames(settings);
+  // Refuses what the client over the store refuses.
+  if (limits !== undefined) readLimits(limits);
   return wireText(rest, {
+    ...(limits === undefined ? {} : { limits: limitsText(limits) }),
     ...(retention === undefined ? {} : { retention: wireText(retention) }),
     ...(defaults === undefined ? {} : { defaults: defaults === null ? "null" : wireText(defaults) }),
   });
+}
+
+function limitsText(limits: LimitOptions | null): string {
+  if (limits === null) return "null";
+  const { perKey, ...ofQueue } = limits;
+  return wireText(ofQueue, perKey === undefined ? {} : { per_key: perKey === null ? "null" : wireText(perKey) });
 }
 
 function createQuery(options: unknown, usual: boolean): { create: string | undefined; reason: string | undefined } {

@@ -6,13 +6,20 @@
  * anything, so it would write beats for a reader that does not read, and keep it forever. And it drops the errors of writes.
  */
 import type { Clock, Timer } from "../lib/clock.ts";
+import { RawReply } from "./route-input.ts";
 
-export const EVENT_STREAM = "text/event-stream";
+/** What compresses or buffers an answer keeps events until there are many: middleware of the application obeys the first, nginx the second. */
+const AT_ONCE = { "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no" };
 
 const BEAT_MS = 15_000;
 /** A reader that takes nothing for this many beats counts as gone. */
 const MAX_IDLE_BEATS = 4;
 const ENCODER = new TextEncoder();
+
+/** An answer with a stream of events. */
+export function eventReply(body: "" | ReadableStream<Uint8Array>): RawReply {
+  return new RawReply("text/event-stream", body, AT_ONCE);
+}
 
 /** One event as text, with an id after which a reader can continue. */
 export function eventFrame(event: string, json: string, id: string): string {

@@ -21,12 +21,12 @@ import { HandledTypes } from "./handled-types.ts";
 import { PayloadCheck } from "./payload-check.ts";
 import { Readiness } from "./health.ts";
 import { Hub } from "./live/hub.ts";
-import { isUpgradePath, noteAttached, upgradeListener } from "./live/upgrade.ts";
+import { attachTo, isUpgradePath, upgradeListener } from "./live/upgrade.ts";
 import type { UpgradeListener, UpgradeSource } from "./live/upgrade-listener.ts";
 import { type Limiter, MemoryLimiter, Occupancy, type RateLimit, type ServerLimits } from "./limits.ts";
 import { type FastifyPlugin, fastifyPlugin } from "./mount/fastify.ts";
 import { type KoaMiddleware, koaMiddleware } from "./mount/koa.ts";
-import { enter, type FetchEnv, requestBelow, urlBelow, wholePathOf } from "./mount/place.ts";
+import { enter, type FetchEnv, isDisguised, requestBelow, urlBelow, wholePathOf } from "./mount/place.ts";
 import { NodeCall, writeAnswer } from "./node-call.ts";
 import { type AnyHandler, type PreparedRoute, prepareRoute } from "./prepared-route.ts";
 import type { Handlers } from "./route-input.ts";
@@ -38,6 +38,7 @@ import { deadHandlers } from "./routes/dead.ts";
 import { jobHandlers } from "./routes/jobs.ts";
 import { leaseHandlers } from "./routes/leases.ts";
 import { queueHandlers } from "./routes/queues.ts";
+import { limitHandlers } from "./routes/limits.ts";
 import { scheduleHandlers } from "./routes/schedules.ts";
 import { type Figures, systemHandlers, type SystemParts } from "./routes/system.ts";
 import { type DashboardUser, Sessions } from "./sessions.ts";
@@ -150,7 +151,7 @@ export function createServer(given: Client, options: ServerOptions = {}): Server
     sessions,
     ended,
     open: options.open ?? false,
-    auth: options.auth === undefined ? null : askApplication(options.auth, options.onTrouble ?? (() => {})),
+    auth: options.auth === undefined ? null : askApplication(options.auth),
     hosts: options.hosts ?? null,
     origins: options.origins ?? [],
     limiter: options.limiter ?? (rateLimit ? new MemoryLimiter(rateLimit) : null),
@@ -186,18 +187,23 @@ export function createServer(given: Client, options: ServerOptions = {}): Server
       knowsUpgrades = true;
       options.onTrouble?.({ kind: "setting", message: NO_WEB_SOCKETS });
     }
-    return app.fetch(request, env);
+    return isDisguised(wholePathOf(request, env)) ? answerOutside(request, env) : app.fetch(request, env);
   };
+  const answerOutside = async (request: Request, env: unknown): Promise<Response> =>
+    toResponse(await answerer.answerOutside(new FetchCall(request, env)));
   const fetch = async (request: Request, env?: unknown): Promise<Response> => {
     if (basePath === "") return answer(request, env as FetchEnv | undefined);
     const inside = requestBelow(basePath, request, env as FetchEnv | undefined);
-    return inside === null ? toResponse(await answerer.answerOutside(new FetchCall(request, env))) : answer(...inside);
+    return inside === null ? answerOutside(request, env) : answer(...inside);
   };
   const listener = createListener(routes, answerer, basePath, answer);
+  const detachments: (() => void)[] = [];
   const drain = async (): Promise<void> => {
     storeCheck.stop();
     await answerer.drain();
     hub.close();
+    // The application may go on, with another server in its place.
+    for (const detach of detachments.splice(0)) detach();
   };
   return {
     fetch,
@@ -207,11 +213,11 @@ export function createServer(given: Client, options: ServerOptions = {}): Server
     attach(node) {
       if (admission.isOpen) throw new MillraceError("invalid_input", OPEN_WEB_SOCKETS, { field: "open" });
       knowsUpgrades = true;
-      noteAttached(node, basePath);
-      node.on("upgrade", (incoming, socket, head) => {
+      const detach = attachTo(node, basePath, (incoming, socket, head) => {
         const isOurs = isUpgradePath(webSocketRoute, incoming.url ?? "/", basePath);
         if (isOurs || node.listenerCount("upgrade") === 1) upgrade(incoming, socket, head);
       });
+      detachments.push(detach);
     },
     get upgrade() {
       knowsUpgrades = true;
@@ -243,6 +249,7 @@ function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null): Prepare
     ...bulkHandlers(parts),
     ...auditHandlers(parts),
     ...queueHandlers(parts),
+    ...limitHandlers(parts),
     ...scheduleHandlers(parts),
     ...leaseHandlers(parts),
     ...systemHandlers(parts),
@@ -314,7 +321,11 @@ function createListener(
   for (const route of routes.filter(isDirect)) {
     direct.set(route.path, (direct.get(route.path) ?? new Map()).set(route.method, route));
   }
-  const others = getRequestListener((request, env) => fetch(request, { incoming: env.incoming as IncomingMessage, isFromNode: true }));
+  // By default it would put its own classes in place of the global Request and Response. Then `await fetch(url) instanceof Response` is false in
+  // the whole application.
+  const others = getRequestListener((request, env) => fetch(request, { incoming: env.incoming as IncomingMessage, isFromNode: true }), {
+    overrideGlobalObjects: false,
+  });
   return (incoming, outgoing, next) => {
     if (basePath !== "") {
       const inside = urlBelow(basePath, incoming);

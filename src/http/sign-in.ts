@@ -94,7 +94,7 @@ export class SignIn {
     try {
       return await this.#parts.admission.callerOf(call);
     } catch (error) {
-      if (error instanceof MillraceError && error.code === "unauthorized") return null;
+      if (error instanceof WireError && error.code === "unauthorized") return null;
       throw error;
     }
   }

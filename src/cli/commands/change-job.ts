@@ -2,6 +2,7 @@
 import type { PlainClient } from "../../client/client.ts";
 import type { JobSummary } from "../../core/job.ts";
 import { toSummaryWire } from "../../http/wire/job.ts";
+import { checkPayload } from "../check-payload.ts";
 import { defineCommand, reason, several, text, toggle } from "../command.ts";
 import { EXIT, type ExitCode, exitCodeOf } from "../exit-codes.ts";
 import { failureOf } from "../failure.ts";
@@ -38,7 +39,11 @@ export const retry = defineCommand({
   },
   async run({ ids: jobs, now, payload: given, reason: why }, session) {
     const payload = given === undefined ? undefined : await readJson(given, "--payload", session);
-    return changeEach(jobs, session, "retried", (client, id) => client.retry(id, { now, payload, reason: why }));
+    return changeEach(jobs, session, "retried", async (client, id) => {
+      const job = payload === undefined ? null : await client.get(id);
+      if (job !== null) await checkPayload(client, job, payload, session);
+      return client.retry(id, { now, payload, reason: why });
+    });
   },
 });
 

@@ -59,7 +59,7 @@ const checkColumns: readonly Column<Check>[] = [
   {
     title: "GRADE",
     text: ({ grade }) => grade,
-    style: ({ grade }) => (({ good: "green", doubtful: "yellow", bad: "red" }) as const)[grade],
+    style: ({ grade }) => ({ good: "green", doubtful: "yellow", bad: "red" } as const)[grade],
   },
   { title: "FOUND", text: ({ message }) => message, wraps: true, atLeast: 20 },
 ];

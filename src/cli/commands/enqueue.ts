@@ -2,6 +2,7 @@ import type { EnqueuedJob, PlainClient } from "../../client/client.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { JsonText } from "../../core/json-text.ts";
 import { toEnqueuedWire } from "../../http/wire/job.ts";
+import { checkPayload } from "../check-payload.ts";
 import { defineCommand, optional, text, time, toggle } from "../command.ts";
 import { CommandRefused, EXIT, type ExitCode } from "../exit-codes.ts";
 import { JOB_INPUT, readJobInput, readJson } from "../job-input.ts";
@@ -38,6 +39,7 @@ export const enqueue = defineCommand({
     const { delay, runAt, key: idempotencyKey, keyTtl } = input;
     const options = { ...(await readJobInput(input, session)), delay, runAt: millisOr(runAt), idempotencyKey, keyTtl };
     return session.withClient(async (client) => {
+      await checkPayload(client, { queue: options.queue, type }, payload, session);
       const job = await client.enqueue(type, payload, options);
       if (input.wait) return waitFor(client, job, input.waitTimeout, session);
       print(job, payload, session);

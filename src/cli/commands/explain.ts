@@ -5,7 +5,7 @@ import type { Style } from "../table.ts";
 
 export const explain = defineCommand({
   about:
-    "Explains why a job is not running: its queue is paused, no live worker handles it, no slot is free, it is not due yet, other jobs go first, or it has ended.",
+    "Explains why a job is not running: its queue is paused, no live worker handles it, a limit is reached, no slot is free, it is not due yet, other jobs go first, or it has ended.",
   examples: [
     "millrace explain 0199f3c2-7b5e-7000-8000-0123456789ab",
     "millrace explain 0199f3c2-7b5e-7000-8000-0123456789ab --json | jq -r '.reasons[].code'",
@@ -23,6 +23,9 @@ export const explain = defineCommand({
 const STYLES: Readonly<Partial<Record<Reason["code"], Style>>> = {
   paused: "yellow",
   no_worker: "red",
+  key_held: "yellow",
+  limit_running: "yellow",
+  limit_rate: "yellow",
   no_free_slot: "yellow",
   overdue: "red",
   running: "green",

@@ -7,7 +7,7 @@ import { withProgress } from "../progress.ts";
 
 export const migrate = defineCommand({
   about:
-    "Makes the tables that Millrace needs in a store, or updates them. Every process does this when it starts; use this command to do it earlier, such as before a deploy.",
+    "Makes the tables that Millrace needs in a store, or updates them; on Redis, moves what an older version stored. Every process does this when it starts; use this command to do it earlier, such as before a deploy.",
   examples: [
     "millrace migrate --dry-run",
     "millrace migrate --url postgres://localhost/app",

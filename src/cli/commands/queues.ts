@@ -3,11 +3,12 @@ import { defaultsInWords } from "../../core/attempt-options.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { type Status, STATUSES } from "../../core/job.ts";
 import { toQueueDetailsWire, toQueueWire } from "../../http/wire/queue.ts";
-import { type CommandGroup, defineVerb, number, numberOr, type Option, reason, required, text, time, toggle } from "../command.ts";
+import { type CommandGroup, defineVerb, number, numberOr, type Option, orNone, reason, required, text, time, toggle } from "../command.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
 import { count } from "../../core/counted.ts";
 import { NOTHING, span, took } from "../figures.ts";
 import { since } from "../job-filter.ts";
+import { limitsInWords } from "../limit-view.ts";
 import type { Column } from "../table.ts";
 import { CREATE } from "./pause.ts";
 
@@ -35,6 +36,7 @@ const columns: readonly Column<QueueInfo>[] = [
   { title: "DEAD LETTERS", text: ({ deadLetters }) => (deadLetters ? "on" : "off"), leaveOut: 5 },
   { title: "FACETS", text: ({ facets }) => facets.map(({ field }) => field).join(", ") || NOTHING, leaveOut: 6 },
   { title: "DEFAULTS", text: ({ defaults }) => defaultsInWords(defaults) || NOTHING, leaveOut: 8 },
+  { title: "LIMITS", text: ({ limits }) => (limits === null ? NOTHING : limitsInWords(limits)), leaveOut: 9 },
   { title: "KEEP", text: ({ retention: { age, count: most } }) => `${formatDuration(age)} or ${count(most)}`, leaveOut: 7 },
 ];
 
@@ -55,11 +57,6 @@ const figureColumns: readonly Column<TypeFigures>[] = [
   { title: "RUN P95", text: ({ run }) => took(run.p95), align: "right" },
   { title: "RUN P99", text: ({ run }) => took(run.p99), align: "right" },
 ];
-
-/** A value, or a word that stands for null. */
-function orNone<Value>(option: Option<Value>, word: string): Option<Value | null> {
-  return { ...option, words: [word], read: (given) => (given === word ? null : option.read(given)) };
-}
 
 /** Names separated by commas. The client refuses names that are not valid. */
 function fields(about: string): Option<readonly string[] | undefined> {

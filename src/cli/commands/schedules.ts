@@ -1,9 +1,11 @@
 import type { Schedule, ScheduleTiming } from "../../client/client.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
+import { checkTimeZone } from "../../core/schedule.ts";
 import { toEnqueuedWire } from "../../http/wire/job.ts";
 import { toScheduleWire } from "../../http/wire/schedule.ts";
 import { toPriority } from "../../http/wire/values.ts";
+import { checkPayload } from "../check-payload.ts";
 import { type CommandGroup, defineVerb, number, optional, reason, required, toggle } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { CommandRefused, EXIT } from "../exit-codes.ts";
@@ -56,7 +58,10 @@ export const schedules: CommandGroup = {
         if (input.type === undefined) throw new CommandRefused("--type is required: the type of the jobs");
         const wanted = await readScheduleInput(input.name, input, session);
         const why = { reason: input.reason };
-        const made = session.withClient(({ schedules }) => (input.replace ? schedules.upsert(wanted, why) : schedules.create(wanted, why)));
+        const made = session.withClient(async (client) => {
+          await checkPayload(client, wanted, wanted.payload, session);
+          return input.replace ? client.schedules.upsert(wanted, why) : client.schedules.create(wanted, why);
+        });
         print(await made.catch(refuseTaken), session.output);
       },
     }),
@@ -70,7 +75,9 @@ export const schedules: CommandGroup = {
         await session.withClient(async (client) => {
           const stored = await client.schedules.get(input.name);
           if (stored === null) throw unknownSchedule(input.name);
-          print(await client.schedules.upsert(changedSchedule(stored, changes), { reason: input.reason }), session.output);
+          const wanted = changedSchedule(stored, changes);
+          await checkPayload(client, wanted, wanted.payload, session);
+          print(await client.schedules.upsert(wanted, { reason: input.reason }), session.output);
         });
       },
     }),
@@ -129,6 +136,7 @@ export const schedules: CommandGroup = {
         const timing = { cron, timeZone, every };
         const hasTiming = cron !== undefined || every !== undefined;
         if (hasTiming === (name !== undefined)) throw new CommandRefused("name a schedule to preview, or pass --cron or --every, not both");
+        if (timeZone !== undefined) checkTimeZone(timeZone);
         const { times, zone } = await session.withClient(async ({ schedules }) => ({
           times: await schedules.preview(name ?? (timing as ScheduleTiming), count),
           zone: timeZone ?? (name === undefined ? undefined : (await schedules.get(name))?.timeZone),
@@ -188,6 +196,8 @@ function print(schedule: Schedule, output: Output): void {
     ["last job", schedule.lastJobId ?? NOTHING],
     ["catch up", schedule.catchUp],
     ["overlap", schedule.overlap],
+    ["limit key", schedule.limitKey ?? NOTHING],
+    ["cost", schedule.cost === 1 ? NOTHING : String(schedule.cost)],
     ["tags", schedule.tags.join(", ") || NOTHING],
   ];
   for (const [fact, value] of facts) if (value !== NOTHING) output.fact(fact, value);

@@ -22,6 +22,8 @@ export interface EnqueueDraft {
   readonly timeout: string;
   readonly idempotencyKey: string;
   readonly tags: string;
+  readonly limitKey: string;
+  readonly cost: string;
   readonly meta: string;
   readonly webhookUrl: string;
 }
@@ -40,6 +42,8 @@ export const EMPTY_DRAFT: EnqueueDraft = {
   timeout: "",
   idempotencyKey: "",
   tags: "",
+  limitKey: "",
+  cost: "",
   meta: "",
   webhookUrl: "",
 };
@@ -58,6 +62,8 @@ export function draftOf(job: Job): EnqueueDraft {
     backoff: job.backoff,
     timeout: formatDuration(job.timeout),
     tags: job.tags.join(", "),
+    limitKey: job.limitKey ?? "",
+    cost: job.cost === 1 ? "" : String(job.cost),
     meta: job.meta === null ? "" : JSON.stringify(job.meta, null, 2),
     webhookUrl: job.webhookUrl ?? "",
   };
@@ -78,10 +84,12 @@ export function readDraft(draft: EnqueueDraft): ReadDraft {
   const priority = readPriority(draft.priority);
   const maxRetries = numberIn(draft.maxRetries);
   const maxLost = numberIn(draft.maxLost);
+  const cost = numberIn(draft.cost);
   const runAt = draft.runAt === "" ? undefined : new Date(draft.runAt);
   if (draft.type.trim() === "") problems.type = "Type is required.";
   if (maxRetries !== undefined && !Number.isInteger(maxRetries)) problems.maxRetries = "Must be a whole number.";
   if (maxLost !== undefined && !Number.isInteger(maxLost)) problems.maxLost = "Must be a whole number.";
+  if (cost !== undefined && !Number.isInteger(cost)) problems.cost = "Must be a whole number.";
   if (typeof priority === "number" && !Number.isInteger(priority)) problems.priority = "Must be a level or a whole number.";
   if (runAt !== undefined && Number.isNaN(runAt.getTime())) problems.runAt = "Must be a date and time.";
   if (runAt !== undefined && draft.delay.trim() !== "") problems.delay = "Set a delay or a time, not both.";
@@ -98,6 +106,8 @@ export function readDraft(draft: EnqueueDraft): ReadDraft {
     timeout: text(draft.timeout),
     idempotencyKey: text(draft.idempotencyKey),
     tags: tagsIn(draft.tags),
+    limitKey: text(draft.limitKey),
+    cost,
     meta: meta as Record<string, unknown> | undefined,
     webhookUrl: text(draft.webhookUrl),
   };

@@ -36,6 +36,12 @@ export function JobOptionFields({ draft, problems, set }: JobOptionFieldsProps):
         {...field("idempotencyKey")}
         hint="A second enqueue with the same key returns the first job."
       />
+      <TextField
+        label="Limit key"
+        {...field("limitKey")}
+        hint="Such as a customer: jobs with the same key share its limits, and keys take turns."
+      />
+      <TextField label="Cost" inputMode="numeric" placeholder="1" {...field("cost")} hint="How many units of a rate its start takes." />
       <TextField label="Tags" {...field("tags")} hint="Separated by commas." />
       <TextField label="Webhook" type="url" placeholder="https://…" {...field("webhookUrl")} hint="Called when the job has ended." />
       <div className="sm:col-span-2">

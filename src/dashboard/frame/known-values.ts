@@ -1,7 +1,7 @@
-/** Types, queues, tags and facets in the answers that the page has. */
+/** Types, queues, tags, limit keys and facets in the answers that the page has. */
 import { isInternalType } from "../../core/internal.ts";
-import type { JobPage, Schedule, Stats, Worker } from "../api.ts";
-import { queries } from "../queries.ts";
+import type { JobPage, QueueLimitUse, Schedule, Stats, Worker } from "../api.ts";
+import { isLimitUse, queries } from "../queries.ts";
 import type { KnownValues } from "../search-completions.ts";
 
 export function knownValues(): KnownValues {
@@ -9,6 +9,9 @@ export function knownValues(): KnownValues {
   const jobs = answers
     .filter(({ queryKey: [topic] }) => topic === "jobs" || topic === "dead")
     .flatMap(({ state }) => (state.data as JobPage | undefined)?.jobs ?? []);
+  const inUse = answers
+    .filter(({ queryKey }) => isLimitUse(queryKey))
+    .flatMap(({ state }) => (state.data as QueueLimitUse | null | undefined)?.keys ?? []);
   const workers = queries.getQueryData<Worker[]>(["workers"]) ?? [];
   const schedules = queries.getQueryData<Schedule[]>(["schedules"]) ?? [];
   const latest = queries.getQueryData<string[]>(["types"]) ?? [];
@@ -18,6 +21,7 @@ export function knownValues(): KnownValues {
     types: sorted(types.filter((type) => !isInternalType(type))),
     queues: sorted(Object.keys(queries.getQueryData<Stats>(["stats"])?.queues ?? {})),
     tags: sorted(jobs.flatMap(({ tags }) => tags)),
+    limitKeys: sorted([...inUse.map(({ key }) => key), ...jobs.flatMap(({ limitKey }) => limitKey ?? [])]),
     facets: pairsOf(jobs.map(({ facets }) => facets ?? {})),
   };
 }

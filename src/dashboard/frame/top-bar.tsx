@@ -65,7 +65,7 @@ function SearchBox(): ReactElement {
       <input
         type="search"
         data-search
-        aria-label="Find a job by its id, or jobs by a text, type:, queue:, status:, tag:"
+        aria-label="Find a job by its id, or jobs by a text, type:, queue:, status:, tag:, key:"
         placeholder="Job id, text, type:… status:…"
         autoComplete="off"
         spellCheck={false}

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { JobSummary } from "../../core/job.ts";
 import type { StateOrder } from "../../core/list-order.ts";
 import { NOTHING } from "../format.ts";
-import { FacetLink, JobLink, QueueLink, Tag } from "../parts/bits.tsx";
+import { FacetLink, JobLink, LimitKeyLink, QueueLink, Tag } from "../parts/bits.tsx";
 import type { Column } from "../parts/data-table.tsx";
 import { Priority } from "../parts/priority.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
@@ -73,6 +73,12 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
       ),
   },
   {
+    id: "limitKey",
+    title: "Limit key",
+    cell: ({ queue, limitKey }) => (limitKey === null ? nothing : <LimitKeyLink queue={queue} limitKey={limitKey} />),
+    className: "max-w-48",
+  },
+  {
     id: "facets",
     title: "Facets",
     cell: ({ queue, facets }) =>
@@ -101,7 +107,7 @@ export const JOB_COLUMNS: readonly JobColumn[] = [
   },
   {
     id: "key",
-    title: "Key",
+    title: "Idempotency key",
     cell: ({ idempotencyKey }) => (idempotencyKey === null ? nothing : <Mono text={idempotencyKey} />),
     className: "max-w-48 truncate",
   },

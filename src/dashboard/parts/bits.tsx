@@ -1,12 +1,12 @@
 /** Small parts of lines and cells. */
 import { Link } from "@tanstack/react-router";
-import { Copy, Pause, ScrollText } from "lucide-react";
+import { Copy, Gauge, Hand, Pause, ScrollText } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { ALL_DELIVERIES, ALL_QUEUES } from "../../core/delivery.ts";
 import { isInternalQueue } from "../../core/internal.ts";
 import { copyText } from "../copy-text.ts";
-import { shortId } from "../format.ts";
-import { type AuditSearch, searchOfQueue } from "../job-search.ts";
+import { localTime, shortId } from "../format.ts";
+import { type AuditSearch, searchOfKey, searchOfQueue } from "../job-search.ts";
 import { visible } from "../safe-text.ts";
 import { changeWhere } from "../where-text.ts";
 import { IconButton } from "./button.tsx";
@@ -84,6 +84,44 @@ export function PausedBadge(): ReactElement {
     <span className="inline-flex h-5 items-center gap-1 rounded-full bg-warning/10 px-1.5 text-xs text-warning">
       <Pause aria-hidden className="size-3" /> paused
     </span>
+  );
+}
+
+/** Marks a queue that has limits, and says which: `words`. */
+export function LimitedBadge({ words }: { readonly words: string }): ReactElement {
+  return (
+    <span
+      title={words}
+      className="inline-flex h-5 items-center gap-1 rounded-full bg-secondary px-1.5 text-xs font-normal text-muted-foreground"
+    >
+      <Gauge aria-hidden className="size-3" /> limited<span className="sr-only">: {words}</span>
+    </span>
+  );
+}
+
+/** Marks a limit key that a handler holds. */
+export function HeldBadge({ until }: { readonly until: number }): ReactElement {
+  return (
+    <span
+      title={`A handler holds this key with HoldKey until ${localTime(until)}`}
+      className="inline-flex h-5 items-center gap-1 rounded-full bg-warning/10 px-1.5 text-xs font-normal text-warning"
+    >
+      <Hand aria-hidden className="size-3" /> held
+    </span>
+  );
+}
+
+/** A limit key, as a link to its jobs in this queue. */
+export function LimitKeyLink({ queue, limitKey }: { readonly queue: string; readonly limitKey: string }): ReactElement {
+  return (
+    <Link
+      to="/jobs"
+      search={searchOfKey(queue, limitKey)}
+      title={`Jobs of ${queue} with the limit key ${visible(limitKey)}`}
+      className="inline-flex min-h-6 max-w-full items-center rounded underline-offset-2 hover:underline"
+    >
+      <span className="truncate">{visible(limitKey)}</span>
+    </Link>
   );
 }
 

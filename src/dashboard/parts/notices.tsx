@@ -8,20 +8,24 @@ import { Button } from "./button.tsx";
 export function Empty({
   icon: Icon,
   title,
+  isPage = false,
   children,
   action,
 }: {
   readonly icon: LucideIcon;
   readonly title: string;
+  /** It is all that the page has: its title is the heading of the page. */
+  readonly isPage?: boolean;
   readonly children?: ReactNode;
   readonly action?: ReactNode;
 }): ReactElement {
+  const Title = isPage ? "h1" : "p";
   return (
     <div className="flex flex-col items-center gap-1 px-6 py-12 text-center">
       <span className="mb-2 grid size-10 place-items-center rounded-full bg-muted text-muted-foreground">
         <Icon aria-hidden className="size-5" />
       </span>
-      <p className="font-medium">{title}</p>
+      <Title className="font-medium">{title}</Title>
       {children !== undefined && <div className="max-w-md text-muted-foreground">{children}</div>}
       {action !== undefined && <div className="mt-3">{action}</div>}
     </div>

@@ -40,6 +40,12 @@ export function Ago({ at }: { readonly at: number | null }): ReactElement {
   return <Time at={at} text={(time) => distance(time, present)} />;
 }
 
+/** In how long; "now" once the time has come. */
+export function Until({ at }: { readonly at: number }): ReactElement {
+  const present = useNow();
+  return <Time at={at} text={(time) => distance(Math.max(time, present), present)} />;
+}
+
 /** The exact local time. */
 export function Moment({ at }: { readonly at: number | null }): ReactElement {
   return <Time at={at} text={localTime} />;

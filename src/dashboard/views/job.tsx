@@ -44,7 +44,7 @@ function NoJob({ text }: { readonly text: string }): ReactElement {
   useTitle("No such job");
   return (
     <Card>
-      <Empty icon={FileQuestion} title="There is no such job">
+      <Empty icon={FileQuestion} title="There is no such job" isPage>
         {text}
       </Empty>
     </Card>

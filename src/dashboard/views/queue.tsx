@@ -6,12 +6,14 @@ import { usersWorkers } from "../../core/attention.ts";
 import { servesQueue } from "../../core/explain.ts";
 import type { QueueDetails, Worker } from "../api.ts";
 import type { Range } from "../history/ranges.ts";
-import { AuditLink, PausedBadge } from "../parts/bits.tsx";
+import { AuditLink, LimitedBadge, PausedBadge } from "../parts/bits.tsx";
+import { limitsInWords } from "../limit-words.ts";
 import { useAttention, useQueue } from "../queries.ts";
 import { useIsOperator } from "../session.ts";
 import { useTitle } from "../title.ts";
 import { ErrorGroups } from "./dead/error-groups.tsx";
 import { Attention } from "./overview/attention.tsx";
+import { Limits, LIMITS_ID } from "./queue/limits.tsx";
 import { OverTime } from "./queue/over-time.tsx";
 import { QueueFacts } from "./queue/queue-facts.tsx";
 import { QueueOrNone } from "./queue/queue-or-none.tsx";
@@ -46,10 +48,22 @@ function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
         <ChevronLeft aria-hidden className="size-4" /> Queues
       </Link>
       <div className="mb-4 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-        <h1 className="flex min-w-0 flex-wrap items-center gap-2.5 text-lg font-semibold tracking-tight">
-          <span className="break-all">{queue.name}</span>
-          {queue.paused && <PausedBadge />}
-        </h1>
+        <div className="flex min-w-0 flex-wrap items-center gap-2.5">
+          <h1 className="flex min-w-0 flex-wrap items-center gap-2.5 text-lg font-semibold tracking-tight">
+            <span className="break-all">{queue.name}</span>
+            {queue.paused && <PausedBadge />}
+          </h1>
+          {queue.limits !== null && (
+            <Link
+              to="/queues/$queue"
+              params={{ queue: queue.name }}
+              hash={LIMITS_ID}
+              className="inline-flex min-h-6 items-center rounded-full"
+            >
+              <LimitedBadge words={limitsInWords(queue.limits)} />
+            </Link>
+          )}
+        </div>
         <div className="flex items-center gap-1">
           <AuditLink of={{ queue: queue.name }} />
           {isOperator && <QueueActions row={queue} />}
@@ -59,6 +73,7 @@ function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
         {mine.length > 0 && <Attention findings={mine} queues={1} workers={0} />}
         <StatusCards queue={queue} />
         <OverTime queue={queue.name} range={range} onRange={setRange} />
+        <Limits queue={queue} />
         <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_22rem]">
           <div className="space-y-4">
             <TypeTable queue={queue.name} range={range} />

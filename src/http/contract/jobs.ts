@@ -74,6 +74,15 @@ function reason<Code extends Explained["code"], Facts extends Record<string, TSc
 const Reason = Type.Union([
   reason("paused", { queue: Type.String() }),
   reason("no_worker", { queue: Type.String(), type: Name }),
+  reason("key_held", { queue: Type.String(), limit_key: Type.String(), until: Time }),
+  reason("limit_running", {
+    queue: Type.String(),
+    limit_key: Type.Union([Type.String(), Type.Null()], { description: "Null: it is a limit of the whole queue." }),
+    limit: Count,
+    running: Count,
+    holders: Type.Array(Id, { description: "Some of the jobs that run." }),
+  }),
+  reason("limit_rate", { queue: Type.String(), limit_key: nullable(Type.String()), rate: Type.String(), until: Time }),
   reason("no_free_slot", { workers: Count, slots: Count }),
   reason("due_later", { at: Time }),
   reason("overdue", { at: Time }),

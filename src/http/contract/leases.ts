@@ -12,7 +12,9 @@ import {
   MAX_QUEUES,
   MAX_RUNNING_SHOWN,
   MAX_SLOTS,
+  MAX_SPEND,
   MAX_TYPES,
+  SPEND_RULE,
   VERSION,
   VERSION_RULE,
 } from "../../core/work-limits.ts";
@@ -56,7 +58,21 @@ export const OutcomeInput = closed({
   outcome: oneOf(OUTCOME_KINDS.filter((kind) => kind !== "lost")),
   result: Type.Optional(Type.Unknown({ description: "any JSON of at most 1 MiB, for completed" })),
   error: Type.Optional(ErrorInput),
-  delay: Type.Optional(duration("the time until the next attempt, for failed (instead of the job's retry delay) or snooze")),
+  delay: Type.Optional(
+    duration(
+      "the time until the next attempt, for failed (instead of the job's retry delay) or snooze; how long its limit key is held, for hold",
+    ),
+  ),
+  spend: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: MAX_SPEND,
+      description: `${SPEND_RULE}: how many units of its rates the attempt used beyond the cost of the job`,
+    }),
+  ),
+  unstarted: Type.Optional(
+    Type.Boolean({ description: "true if the handler was never called, for release: the rates get back what the claim took" }),
+  ),
   run_ms: Type.Optional(
     Type.Number({ minimum: 0, description: "the duration of the attempt in milliseconds; by default, the time since the claim" }),
   ),
@@ -215,7 +231,14 @@ export const leaseRoutes = {
     answers: {
       200: {
         when: "Each job has a lease until lease_expires_at: extend it, or settle the job. Empty if there was no job.",
-        is: Type.Object({ jobs: Type.Array(LeasedJob), results: Type.Array(Result) }),
+        is: Type.Object({
+          jobs: Type.Array(LeasedJob),
+          results: Type.Array(Result),
+          again_in_ms: Type.Union([Milliseconds, Type.Null()], {
+            description:
+              "In how many milliseconds a job may start that waits for a rate or a held limit key: claim again then. Null if none waits for time.",
+          }),
+        }),
       },
     },
     problems: INPUT_PROBLEMS,

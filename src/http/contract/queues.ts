@@ -5,11 +5,13 @@ import { MAX_TYPES_COUNTED } from "../../core/counters.ts";
 import { MAX_FACETS, MAX_FIELD_LENGTH } from "../../core/facets.ts";
 import { STATUSES } from "../../core/job.ts";
 import { MAX_WAITING_TYPES } from "../../core/queue.ts";
+import { LimitsInput, LimitsShape } from "./limits.ts";
 import type { Route } from "./route.ts";
 import {
   ATTEMPT_FIELDS,
   closed,
   Count,
+  CREATE,
   duration,
   Internal,
   Message,
@@ -18,7 +20,6 @@ import {
   Name,
   nullable,
   oneOf,
-  REASON,
   Time,
 } from "./schemas.ts";
 import { Type } from "./type.ts";
@@ -65,6 +66,7 @@ const QUEUE = {
     },
     { description: "Defaults for the options of its jobs; null for each that it does not set." },
   ),
+  limits: nullable(LimitsShape),
   retention: Type.Object({ age: Milliseconds, count: Count, keep_at_least: Milliseconds }),
 };
 const Queue = Type.Object(QUEUE);
@@ -118,6 +120,11 @@ const Settings = closed({
       { description: "an object of max_retries, max_lost, retry_delay, backoff and timeout, or null for none; it replaces the one before" },
     ),
   ),
+  limits: Type.Optional(
+    Type.Union([LimitsInput, Type.Null()], {
+      description: "an object of running, rate, burst and per_key, or null for no limits; it replaces the one before",
+    }),
+  ),
   retention: Type.Optional(
     closed(
       {
@@ -146,11 +153,6 @@ const SPAN = {
   from: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the first period")),
   to: Type.Optional(moment("ISO 8601 with a time zone, or milliseconds since the epoch: a time in the last period")),
 };
-
-const CREATE = closed({
-  ...REASON,
-  create: Type.Optional(Type.Boolean({ description: "true to create a queue that does not exist yet; without it, the answer is 404" })),
-});
 
 export const queueRoutes = {
   "GET /api/v1/stats": {

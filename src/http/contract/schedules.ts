@@ -25,6 +25,8 @@ const Schedule = Type.Object({
   }),
   tags: Type.Array(Type.String()),
   meta: Job.properties.meta,
+  limit_key: Job.properties.limit_key,
+  cost: Job.properties.cost,
   webhook_url: nullable(Type.String()),
   catch_up: Type.Enum(["one", "skip"]),
   overlap: Type.Enum(["allow", "skip"]),

@@ -10,6 +10,7 @@ import { SORTS } from "../../core/list-order.ts";
 import { MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, STATUSES } from "../../core/job.ts";
 import { MAX_RETRIES } from "../../core/attempt-options.ts";
 import { JOB_OPTIONS, MAX_KEY_BYTES, MAX_TAG_LENGTH, MAX_TAGS, MAX_URL_LENGTH, TAG_RULE } from "../../core/job-options.ts";
+import { MAX_COST, MAX_LIMIT_KEY_BYTES } from "../../core/limits.ts";
 import { MAX_REASON_LENGTH } from "../../core/manual-change.ts";
 import { NAME, NAME_RULE } from "../../core/read-fields.ts";
 import { withoutDate } from "../../core/time-words.ts";
@@ -81,6 +82,12 @@ export const REASON = {
   ),
 };
 
+/** Parameters of routes that change a queue. */
+export const CREATE = closed({
+  ...REASON,
+  create: Type.Optional(Type.Boolean({ description: "true to create a queue that does not exist yet; without it, the answer is 404" })),
+});
+
 /** Who made a change, and why. */
 export const ACTOR = {
   by: nullable(Type.String({ description: "The name of the API key or user, or what the library or the CLI said." })),
@@ -112,6 +119,8 @@ const SUMMARY = {
   facets: nullable(
     Type.Record(Type.String(), Type.String(), { description: "Values of the payload fields that the queue declares as facets" }),
   ),
+  limit_key: nullable(Type.String({ description: "Jobs with a limit key share the limits of that key in their queue." })),
+  cost: Type.Integer({ minimum: 1, description: "How many units of a rate its start takes." }),
   worker_id: nullable(Type.String()),
   fence: Count,
   created_at: Time,
@@ -171,6 +180,10 @@ export const JOB_FIELDS = {
   ),
   tags: option("tags", Type.Array(Type.String({ minLength: 1, maxLength: MAX_TAG_LENGTH }), { maxItems: MAX_TAGS })),
   meta: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], { description: JOB_OPTIONS.meta.mustBe })),
+  limit_key: Type.Optional(
+    Type.Union([Type.String({ minLength: 1, maxLength: MAX_LIMIT_KEY_BYTES }), Type.Null()], { description: JOB_OPTIONS.limitKey.mustBe }),
+  ),
+  cost: option("cost", Type.Integer({ minimum: 1, maximum: MAX_COST })),
   webhook_url: Type.Optional(
     Type.Union([Type.String({ maxLength: MAX_URL_LENGTH }), Type.Null()], { description: JOB_OPTIONS.webhookUrl.mustBe }),
   ),
@@ -222,11 +235,12 @@ export const JOB_FILTER = {
   internal: Internal,
   priority: Type.Optional(PriorityInput),
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TAG_LENGTH, description: TAG_RULE })),
+  limit_key: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_LIMIT_KEY_BYTES, description: JOB_OPTIONS.limitKey.mustBe })),
   where: Type.Optional(
     Type.Record(Type.String({ maxLength: MAX_FIELD_LENGTH }), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
       maxProperties: MAX_FACETS,
       description:
-        "fields of the payload and their values, at most 4; in a query field:value, once for each field, such as where=customer:globex. With queue, a field that the queue declares as a facet is found by an index",
+        "fields of the payload and their values, at most 4; in a query field:value, once for each field, such as where=customer:globex. A field that a queue declares as a facet is found by an index; without queue, jobs of queues that declare all of the fields come first",
     }),
   ),
   group: Type.Optional(

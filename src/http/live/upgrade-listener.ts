@@ -7,5 +7,6 @@ export type UpgradeListener = (incoming: IncomingMessage, socket: Duplex, head: 
 /** A `node:http` server, also that of a framework. */
 export interface UpgradeSource {
   on(event: "upgrade", listener: UpgradeListener): unknown;
+  off(event: "upgrade", listener: UpgradeListener): unknown;
   listenerCount(event: "upgrade"): number;
 }

@@ -22,14 +22,19 @@ export function isUpgradePath(route: PreparedRoute, url: string, basePath: strin
 /** The base paths of the servers that a Node server passes its upgrades to. */
 const attached = new WeakMap<UpgradeSource, Set<string>>();
 
-/** Two servers must not answer the same request: both would write to its socket. */
-export function noteAttached(node: UpgradeSource, basePath: string): void {
+/** Passes upgrades on, and returns a function that ends this. Two servers must not answer the same request: both would write to its socket. */
+export function attachTo(node: UpgradeSource, basePath: string, listener: UpgradeListener): () => void {
   const taken = attached.get(node) ?? new Set();
   if (taken.has(basePath) || (taken.size > 0 && (basePath === "" || taken.has(""))))
     throw new MillraceError("invalid_input", "a server is attached to this node:http server already: give each a basePath of its own", {
       field: "basePath",
     });
   attached.set(node, taken.add(basePath));
+  node.on("upgrade", listener);
+  return () => {
+    node.off("upgrade", listener);
+    taken.delete(basePath);
+  };
 }
 
 /** Answers upgrade requests: at the path of this route with a WebSocket, elsewhere as a call that matches no route. */

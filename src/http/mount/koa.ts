@@ -24,7 +24,11 @@ export function koaMiddleware(listener: (incoming: IncomingMessage, outgoing: Se
     ctx.respond = false;
     noteOriginal(incoming, ctx);
     // Middleware around this one goes on when the answer has ended.
-    const ended = new Promise<void>((resolve) => ctx.res.once("close", resolve));
+    const ended = new Promise<void>((resolve) => {
+      // The caller hung up during earlier middleware: no event will follow.
+      if (ctx.res.closed) resolve();
+      else ctx.res.once("close", resolve);
+    });
     listener(incoming, ctx.res);
     await ended;
   };

@@ -65,6 +65,15 @@ export function wholePathOf(request: Request, env: FetchEnv | undefined): string
   return url === undefined ? new URL(request.url).pathname : url.replace(/\?.*$/s, "");
 }
 
+/**
+ * Whether a path means another one than it shows: a URL parser removes its `.` and `..` steps, and our router decodes its letters. The application's
+ * middleware may have looked at the path as it is and let it pass: /health/%2e%2e/api/v1/jobs begins with /health. Browsers and clients of HTTP
+ * send no such path.
+ */
+export function isDisguised(path: string): boolean {
+  return /\\|%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f)|\/\.\.?(?:\/|$)/i.test(path);
+}
+
 /** Requests as the application's own handlers get them, by those that we made of them. */
 const originals = new WeakMap<object, unknown>();
 

@@ -10,6 +10,7 @@ import { mergeOptions } from "../../core/merge-options.ts";
 import { onlyDefaults } from "./only-defaults.ts";
 import { MAX_BATCH } from "../../core/work-limits.ts";
 import { partitionOf } from "../../core/partition.ts";
+import { hasTransaction } from "../../core/query-transaction.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { isName } from "../../core/read-fields.ts";
 import { Batcher, WaitingLimit } from "../../lib/batcher.ts";
@@ -159,7 +160,7 @@ function readKind(kind: JobKind): { type: string; schema: JobDefinition<unknown>
 }
 
 function refuseTransaction(tx: unknown): void {
-  if (tx !== undefined && tx !== null) throw noTransaction();
+  if (hasTransaction(tx)) throw noTransaction();
 }
 
 /** A transaction belongs to a connection to the store, and this client has none. */

@@ -1,11 +1,13 @@
 import { invalid } from "../../core/errors.ts";
+import { IdTags } from "../../lib/id-tags.ts";
 
 /**
  * Makes ids of jobs before the first try, so that a request whose answer was lost can be sent again. Like lib/id (UUIDv7: time, counter, ten
- * bits of the caller's, random), but it also runs in browsers.
+ * bits of the caller's, random with a tag), but it also runs in browsers.
  */
 export function idMaker(now: () => number): (tenBits: number) => string {
   const random = new Uint8Array(7);
+  const tags = new IdTags();
   let time = 0;
   let counter = 0;
   return (tenBits) => {
@@ -20,8 +22,9 @@ export function idMaker(now: () => number): (tenBits: number) => string {
     crypto.getRandomValues(random);
     const stamp = hex(time, 12);
     const variant = 0x8000 | ((tenBits & 0x3ff) << 4) | (random[0]! & 0x0f);
-    const rest = Array.from(random.subarray(1), (byte) => hex(byte, 2)).join("");
-    return `${stamp.slice(0, 8)}-${stamp.slice(8)}-7${hex(counter, 3)}-${hex(variant, 4)}-${rest}`;
+    const [first, ...rest] = Array.from(random.subarray(1), (byte) => hex(byte, 2)).join("");
+    const tag = hex(tags.next(tenBits, (random[1]! << 8) | random[2]!), 3);
+    return `${stamp.slice(0, 8)}-${stamp.slice(8)}-7${hex(counter, 3)}-${hex(variant, 4)}-${first}${tag}${rest.slice(3).join("")}`;
   };
 }
 

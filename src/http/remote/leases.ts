@@ -45,7 +45,9 @@ export class RemoteLeases implements Leases {
       body: `${JSON.stringify(request).slice(0, -1)},"outcomes":[${reports.slice(ahead).map(outcomeText).join(",")}]}`,
       repeatable: false,
     });
-    return { results: [...early, ...body.results.map(resultOf)], jobs: body.jobs.map(toLeasedJob) };
+    const results = [...early, ...body.results.map(resultOf)];
+    // A server of an older version does not send it.
+    return { results, jobs: body.jobs.map(toLeasedJob), againInMs: body.again_in_ms ?? null };
   }
 
   settleWithin(): ReturnType<Leases["settleWithin"]> {
@@ -130,10 +132,12 @@ export class RemoteLeases implements Leases {
 }
 
 /** The result is already JSON text. */
-function outcomeText({ id, fence, outcome, heldMs }: Report): string {
+function outcomeText({ id, fence, outcome, heldMs, spend, unstarted }: Report): string {
   const said: Record<string, unknown> = { id, fence, outcome: outcome.kind };
   if ("runMs" in outcome) said["run_ms"] = outcome.runMs;
   if (heldMs !== undefined) said["held_ms"] = heldMs;
+  if (spend !== undefined) said["spend"] = spend;
+  if (unstarted !== undefined) said["unstarted"] = unstarted;
   if ("delayMs" in outcome) said["delay"] = outcome.delayMs;
   if ("error" in outcome) said["error"] = outcome.error;
   const text = JSON.stringify(said);
@@ -153,8 +157,8 @@ function toLeasedJob(wire: LeasedJobWire): LeasedJob {
 type NewFacts = Partial<Pick<LeasedJobWire, "snoozes" | "dead_letters">>;
 
 function factsOf(job: Job, { snoozes = 0, dead_letters: deadLetters = QUEUE_DEFAULTS.deadLetters }: NewFacts): LeaseFacts {
-  const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, backoff, webhookUrl } = job;
+  const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, backoff, webhookUrl, limitKey } = job;
   const { attempt, workerId, startedAt } = job;
   const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes };
-  return { type, queue, ...counts, retryDelayMs: retryDelay, backoff, webhookUrl, deadLetters, attempt, workerId, startedAt };
+  return { type, queue, ...counts, retryDelayMs: retryDelay, backoff, webhookUrl, limitKey, deadLetters, attempt, workerId, startedAt };
 }

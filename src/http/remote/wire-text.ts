@@ -16,7 +16,7 @@ export function wireText(fields: object, raw: Readonly<Record<string, string>> =
 }
 
 /** The server accepts null for these fields, because a job may have null there. The library does not. */
-const NEVER_NULL = new Set(["meta", "webhookUrl", "runAt", "idempotencyKey"]);
+const NEVER_NULL = new Set(["meta", "limitKey", "webhookUrl", "runAt", "idempotencyKey"]);
 
 function fieldText(name: string, value: unknown): string {
   if (value === null && NEVER_NULL.has(name)) throw invalid(name, "set or left out", value);

@@ -4,8 +4,8 @@ import type { Reader } from "../live/reader.ts";
 import { UpgradeCall } from "../live/upgrade.ts";
 import { sendEvents } from "../live/web-socket.ts";
 import { WireError } from "../problem.ts";
-import { RawReply, type Reply, type RouteInput, type RouteParts } from "../route-input.ts";
-import { EVENT_STREAM, eventFrame, eventStream } from "../server-sent-events.ts";
+import type { RawReply, Reply, RouteInput, RouteParts } from "../route-input.ts";
+import { eventFrame, eventReply, eventStream } from "../server-sent-events.ts";
 
 interface LiveParts extends Pick<RouteParts, "clock"> {
   readonly hub: Hub;
@@ -14,7 +14,7 @@ interface LiveParts extends Pick<RouteParts, "clock"> {
 /** Events from now on, or after the last one that the reader got. */
 export function liveStream({ hub, clock }: LiveParts, input: RouteInput<"GET /api/v1/events">): RawReply {
   // After a HEAD request, nobody would read or end the stream.
-  if (input.call.method === "HEAD") return new RawReply(EVENT_STREAM, "");
+  if (input.call.method === "HEAD") return eventReply("");
   const reader = openReader(hub, input);
   const stream = eventStream({
     clock,
@@ -27,7 +27,7 @@ export function liveStream({ hub, clock }: LiveParts, input: RouteInput<"GET /ap
       input.leave();
     },
   });
-  return new RawReply(EVENT_STREAM, stream);
+  return eventReply(stream);
 }
 
 export async function liveSocket({ hub, clock }: LiveParts, input: RouteInput<"GET /api/v1/ws">): Promise<Reply<null>> {

@@ -1,5 +1,5 @@
 /** WORK OVER HTTP: claim, extend, settle, note; and the registry of workers. */
-import type { ClaimRequest, Client, LeaseRef, LeaseAnswer, LeasedJob, LeaseNote, Report } from "../../client/client.ts";
+import type { ClaimRequest, Client, LeaseRef, LeaseAnswer, LeaseNote, Report } from "../../client/client.ts";
 import { invalid, MillraceError } from "../../core/errors.ts";
 import { MAX_LOG_LINE_BYTES } from "../../core/job.ts";
 import { utf8Length } from "../../core/json.ts";
@@ -10,7 +10,7 @@ import { BEAT_MS, readLease } from "../../core/work-limits.ts";
 import type { leaseRoutes, LeaseResultWire, OutcomeWire } from "../contract/leases.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
 import { Grants } from "../grants.ts";
-import { LongPolls } from "../long-polls.ts";
+import { type Claimed, LongPolls } from "../long-polls.ts";
 import { type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
 import { leasedText, written } from "../wire/job-text.ts";
 import { fromEntryWire, toFormerWire, toWorkerWire } from "../wire/queue.ts";
@@ -30,8 +30,9 @@ export function leaseHandlers(parts: RouteParts): Handlers<keyof typeof leaseRou
   const actions = new LeaseActions(parts);
   return {
     async "POST /api/v1/leases"(input) {
-      const { jobs, results } = await actions.exchange(input);
-      return ok(written(`{"jobs":[${jobs.map(leasedText).join(",")}],"results":${JSON.stringify(results)}}`));
+      const { jobs, results, againInMs } = await actions.exchange(input);
+      const rest = JSON.stringify({ results, again_in_ms: againInMs }).slice(1);
+      return ok(written(`{"jobs":[${jobs.map(leasedText).join(",")}],${rest}`));
     },
 
     async "POST /api/v1/leases/extend"({ body }) {
@@ -95,7 +96,7 @@ class LeaseActions {
   }
 
   /** Settles the reports, then claims; with `wait`, until there is work. If the caller has disconnected, its new jobs are released. */
-  async exchange(input: RouteInput<"POST /api/v1/leases">): Promise<{ jobs: LeasedJob[]; results: LeaseResultWire[] }> {
+  async exchange(input: RouteInput<"POST /api/v1/leases">): Promise<Claimed & { readonly results: LeaseResultWire[] }> {
     const { body, call } = input;
     const claim = readClaim(body);
     const waitMs = readWait(body.wait);
@@ -104,11 +105,13 @@ class LeaseActions {
     const hungUp = call.signal.aborted;
     const answer = await this.#client.leases.exchange(reports, hungUp ? null : claim);
     const results = this.#settled(reports, answer.results);
-    const jobs = answer.jobs.length === 0 && waitMs > 0 && !hungUp ? await this.#wait(input, claim, waitMs) : answer.jobs;
+    const first = { jobs: answer.jobs, againInMs: answer.againInMs ?? null };
+    const claimed = first.jobs.length === 0 && waitMs > 0 && !hungUp ? await this.#wait(input, claim, first, waitMs) : first;
+    const { jobs } = claimed;
     this.grants.add(jobs);
-    if (jobs.length === 0 || !call.signal.aborted) return { jobs, results };
-    await this.settle(jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome: { kind: "release" } })));
-    return { jobs: [], results };
+    if (jobs.length === 0 || !call.signal.aborted) return { ...claimed, results };
+    await this.settle(jobs.map(({ job, fence, facts }) => ({ id: job.id, fence, facts, outcome: { kind: "release" }, unstarted: true })));
+    return { jobs: [], againInMs: null, results };
   }
 
   /** Reads outcomes. Without `run_ms`, an attempt counts from its claim. */
@@ -148,11 +151,14 @@ class LeaseActions {
     return toResults(reports, results);
   }
 
-  #wait(input: RouteInput<"POST /api/v1/leases">, claim: ClaimRequest, waitMs: number): Promise<LeasedJob[]> {
+  #wait(input: RouteInput<"POST /api/v1/leases">, claim: ClaimRequest, first: Claimed, waitMs: number): Promise<Claimed> {
     const { queues, types, limit } = claim;
     input.startWaiting();
-    const take = async (): Promise<LeasedJob[]> => (await this.#client.leases.exchange([], claim)).jobs;
-    return this.#longPolls.wait({ queues, types, limit, claim: take }, waitMs, input.ending);
+    const take = async (): Promise<Claimed> => {
+      const { jobs, againInMs = null } = await this.#client.leases.exchange([], claim);
+      return { jobs, againInMs };
+    };
+    return this.#longPolls.wait({ queues, types, limit, claim: take }, first, waitMs, input.ending);
   }
 
   /** A worker that lost an answer does not know which jobs it got. Those that it does not name are released, which costs no attempt. */

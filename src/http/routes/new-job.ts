@@ -30,6 +30,8 @@ export function readNewJob(job: Omit<NewJobWire, "type">, key: string | null): N
   if (job.tags !== undefined) options.tags = job.tags;
   if (job.id !== undefined) options.id = job.id;
   if (isGiven(job.meta)) options.meta = job.meta;
+  if (isGiven(job.limit_key)) options.limitKey = job.limit_key;
+  if (job.cost !== undefined) options.cost = job.cost;
   if (isGiven(job.webhook_url)) options.webhookUrl = job.webhook_url;
   if (isGiven(job.run_at)) options.runAt = job.run_at;
   if (isGiven(job.scheduled_at)) options.runAt = readScheduledAt(job, job.scheduled_at);

@@ -1,7 +1,7 @@
 /** Outcomes from the wire -> reports. */
 import type { LeaseRef, Report } from "../../client/client.ts";
 import { MAX_DELAY_MS } from "../../core/duration.ts";
-import { MillraceError } from "../../core/errors.ts";
+import { invalid, MillraceError } from "../../core/errors.ts";
 import type { AttemptError } from "../../core/job.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../../core/json.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
@@ -17,9 +17,11 @@ export function readOutcomes(
   startOf: (lease: LeaseRef) => number,
 ): Report[] {
   return outcomes.map((given, index) => {
-    const { id, fence } = given;
+    const { id, fence, spend } = given;
+    const place = `outcomes[${index}]`;
     const runMs = given.run_ms ?? Math.max(0, now - startOf(given));
-    return { id, fence, facts: grants.get(given), heldMs: given.held_ms, outcome: readOutcome(given, runMs, `outcomes[${index}]`) };
+    const outcome = readOutcome(given, runMs, place);
+    return { id, fence, facts: grants.get(given), heldMs: given.held_ms, spend, unstarted: readUnstarted(given, place), outcome };
   });
 }
 
@@ -33,9 +35,21 @@ function readOutcome(given: OutcomeWire, runMs: number, place: string): Outcome 
       return { kind: "discard", error: readError(given.error, place), runMs };
     case "snooze":
       return { kind: "snooze", delayMs: readDelay(given.delay, `${place}.delay`) ?? missing(`${place}.delay`, "how long to wait") };
+    case "hold":
+      return {
+        kind: "hold",
+        delayMs: readDelay(given.delay, `${place}.delay`) ?? missing(`${place}.delay`, "how long to hold the limit key"),
+      };
     case "release":
       return { kind: "release" };
   }
+}
+
+/** A handler that was called may have used what it was given. */
+function readUnstarted({ outcome, unstarted }: OutcomeWire, place: string): true | undefined {
+  if (unstarted !== true) return undefined;
+  if (outcome !== "release") throw invalid(`${place}.unstarted`, "left out, or given with the outcome release", unstarted);
+  return unstarted;
 }
 
 /** A JsonText, as the contract keeps it. */

@@ -4,6 +4,7 @@ import { MillraceError } from "../../core/errors.ts";
 import type { queueRoutes } from "../contract/queues.ts";
 import type { BodyIn } from "../contract.ts";
 import { changeOptionsOf, type Handlers, ok, type RouteParts } from "../route-input.ts";
+import { fromLimitsInput } from "../wire/limits.ts";
 import { toPointWire, toQueueDetailsWire, toQueueWire, toStatsWire } from "../wire/queue.ts";
 import { fieldsToCamelCase } from "../wire/values.ts";
 
@@ -60,9 +61,10 @@ async function demandQueue(client: Client, queue: string): Promise<QueueDetails>
   return found;
 }
 
-function settingsOf({ retention, defaults, ...rest }: BodyIn<"PATCH /api/v1/queues/{queue}">): QueueOptions {
+function settingsOf({ retention, defaults, limits, ...rest }: BodyIn<"PATCH /api/v1/queues/{queue}">): QueueOptions {
   return {
     ...fieldsToCamelCase(rest),
+    limits: fromLimitsInput(limits),
     retention: retention === undefined ? undefined : fieldsToCamelCase(retention),
     defaults: defaults === undefined || defaults === null ? defaults : fieldsToCamelCase(defaults),
   };

@@ -81,11 +81,12 @@ async function upsert(
 
 /** Fields that are null in a schedule may be sent back as null. */
 function scheduleFields(body: ScheduleBody): Record<string, unknown> {
-  const { meta, webhook_url, unset, ...rest } = body;
+  const { meta, webhook_url, limit_key, unset, ...rest } = body;
   return fieldsToCamelCase({
     ...rest,
     ...(unset === undefined ? {} : { unset: unset.map(toCamelCase) }),
     ...(meta === null || meta === undefined ? {} : { meta }),
+    ...(limit_key === null || limit_key === undefined ? {} : { limit_key }),
     ...(webhook_url === null || webhook_url === undefined ? {} : { webhook_url }),
   });
 }

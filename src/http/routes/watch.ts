@@ -1,13 +1,13 @@
 /** Streams hints to workers on other machines: that there is work in a queue, or that somebody else ended leases. */
-import { RawReply, type RouteInput, type RouteParts } from "../route-input.ts";
-import { EVENT_STREAM, eventStream, eventText } from "../server-sent-events.ts";
+import type { RawReply, RouteInput, RouteParts } from "../route-input.ts";
+import { eventReply, eventStream, eventText } from "../server-sent-events.ts";
 
 const LEASE = eventText("lease", {});
 
 /** Equal hints are merged until they are read, so a slow reader is behind by at most one hint per queue. */
 export async function watchStream({ client, clock }: RouteParts, input: RouteInput<"GET /api/v1/leases/watch">): Promise<RawReply> {
   // After a HEAD request, nobody would read or end the stream.
-  if (input.call.method === "HEAD") return new RawReply(EVENT_STREAM, "");
+  if (input.call.method === "HEAD") return eventReply("");
   input.startWaiting();
   const hints = new Set<string>();
   let wake: () => void = () => {};
@@ -42,7 +42,7 @@ export async function watchStream({ client, clock }: RouteParts, input: RouteInp
       input.leave();
     },
   });
-  return new RawReply(EVENT_STREAM, stream);
+  return eventReply(stream);
 }
 
 function workText(queue: string): string {

@@ -2,6 +2,7 @@
 import type { HistoryPoint, QueueDetails, QueueInfo, Stats, WorkerInfo } from "../../client/client.ts";
 import type { FormerWorker, WorkerEntry } from "../../core/worker-entry.ts";
 import type { AnswerFrom, BodyIn } from "../contract.ts";
+import { fromLimitsWire, toLimitsWire } from "./limits.ts";
 import { fieldsToCamelCase, fieldsToSnakeCase, fromTime, toTime } from "./values.ts";
 
 type StatsWire = AnswerFrom<"GET /api/v1/stats">;
@@ -61,13 +62,16 @@ export function fromPointWire(wire: PointWire): HistoryPoint {
 export function toQueueWire(queue: QueueInfo): QueueWire {
   const facets = queue.facets.map(({ field, since }) => ({ field, since: toTime(since) }));
   const groups = { defaults: fieldsToSnakeCase(queue.defaults), retention: fieldsToSnakeCase(queue.retention) };
-  return { ...fieldsToSnakeCase(queue), facets, ...groups } as QueueWire;
+  const limits = queue.limits === null ? null : toLimitsWire(queue.limits);
+  return { ...fieldsToSnakeCase(queue), facets, ...groups, limits } as QueueWire;
 }
 
 export function fromQueueWire(wire: QueueWire): QueueInfo {
   const facets = wire.facets.map(({ field, since }) => ({ field, since: fromTime(since) }));
   const groups = { defaults: fieldsToCamelCase(wire.defaults), retention: fieldsToCamelCase(wire.retention) };
-  return { ...fieldsToCamelCase(wire), facets, ...groups } as unknown as QueueInfo;
+  // A server of an older version does not send them.
+  const limits = (wire.limits ?? null) === null ? null : fromLimitsWire(wire.limits!);
+  return { ...fieldsToCamelCase(wire), facets, ...groups, limits } as unknown as QueueInfo;
 }
 
 export function toQueueDetailsWire({ types, ...queue }: QueueDetails): QueueDetailsWire {

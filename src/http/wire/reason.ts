@@ -17,6 +17,20 @@ export function toReasonWire(reason: Reason): ReasonWire {
       return { code, message, worker_id: reason.workerId, started_at: toTimeOrNull(reason.startedAt) };
     case "position":
       return { code, message, ahead: reason.ahead, ahead_is_capped: reason.aheadIsCapped };
+    case "key_held":
+      return { code, message, queue: reason.queue, limit_key: reason.limitKey, until: toTime(reason.until) };
+    case "limit_running":
+      return {
+        code,
+        message,
+        queue: reason.queue,
+        limit_key: reason.limitKey,
+        limit: reason.limit,
+        running: reason.running,
+        holders: [...reason.holders],
+      };
+    case "limit_rate":
+      return { code, message, queue: reason.queue, limit_key: reason.limitKey, rate: reason.rate, until: toTime(reason.until) };
     default:
       return reason;
   }
@@ -34,6 +48,20 @@ export function fromReasonWire(wire: ReasonWire): Reason {
       return { code, message, workerId: wire.worker_id, startedAt: fromTimeOrNull(wire.started_at) };
     case "position":
       return { code, message, ahead: wire.ahead, aheadIsCapped: wire.ahead_is_capped };
+    case "key_held":
+      return { code, message, queue: wire.queue, limitKey: wire.limit_key, until: fromTime(wire.until) };
+    case "limit_running":
+      return {
+        code,
+        message,
+        queue: wire.queue,
+        limitKey: wire.limit_key,
+        limit: wire.limit,
+        running: wire.running,
+        holders: wire.holders,
+      };
+    case "limit_rate":
+      return { code, message, queue: wire.queue, limitKey: wire.limit_key, rate: wire.rate, until: fromTime(wire.until) };
     default:
       return wire;
   }

@@ -24,6 +24,8 @@ export function toScheduleWire(schedule: Schedule): ScheduleWire {
     unset: schedule.unset.map(toSnakeCase),
     tags: schedule.tags as string[],
     meta: schedule.meta,
+    limit_key: schedule.limitKey,
+    cost: schedule.cost,
     webhook_url: schedule.webhookUrl,
     catch_up: schedule.catchUp,
     overlap: schedule.overlap,
@@ -54,6 +56,9 @@ export function fromScheduleWire(wire: ScheduleWire): Schedule {
     unset: wire.unset.map(toCamelCase) as Schedule["unset"],
     tags: wire.tags,
     meta: wire.meta,
+    // A server of an older version does not send these.
+    limitKey: wire.limit_key ?? null,
+    cost: wire.cost ?? 1,
     webhookUrl: wire.webhook_url,
     catchUp: wire.catch_up,
     overlap: wire.overlap,

@@ -1,12 +1,14 @@
-import { CircleHelp, Clock, Hourglass, Layers, ListOrdered, type LucideIcon, Pause, UserX } from "lucide-react";
+import { CircleHelp, Clock, Gauge, Hand, Hourglass, Layers, ListOrdered, type LucideIcon, Pause, Timer, UserX } from "lucide-react";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 import type { Job } from "../../../core/job.ts";
 import type { Explanation } from "../../api.ts";
+import { JobLink } from "../../parts/bits.tsx";
 import { Card } from "../../parts/card.tsx";
 import { Loaded } from "../../parts/notices.tsx";
-import { Ago } from "../../parts/time.tsx";
+import { Ago, Until } from "../../parts/time.tsx";
 import { useExplanation } from "../../queries.ts";
+import { type JobSearch, searchOfKey, searchOfQueue } from "../../job-search.ts";
 import { resumeQueue } from "../../queue-actions.ts";
 import { Button } from "../../parts/button.tsx";
 import { useIsOperator } from "../../session.ts";
@@ -17,6 +19,9 @@ type Reason = Explanation["reasons"][number];
 const ICONS: Readonly<Record<Reason["code"], LucideIcon>> = {
   paused: Pause,
   no_worker: UserX,
+  key_held: Hand,
+  limit_running: Gauge,
+  limit_rate: Timer,
   no_free_slot: Layers,
   due_later: Clock,
   overdue: Clock,
@@ -34,8 +39,9 @@ export function Explain({ job }: { readonly job: Job }): ReactElement {
       <Loaded result={result} lines={2}>
         {({ reasons }) => (
           <ul className="space-y-2.5">
-            {reasons.map((reason) => (
-              <ReasonLine key={reason.code} reason={reason} />
+            {/* The limits of a queue and of a key have the same codes. */}
+            {reasons.map((reason, index) => (
+              <ReasonLine key={`${reason.code} ${index}`} reason={reason} />
             ))}
           </ul>
         )}
@@ -50,7 +56,7 @@ function ReasonLine({ reason }: { readonly reason: Reason }): ReactElement {
   return (
     <li data-reason={reason.code} className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
       <Icon aria-hidden className={`size-4 shrink-0 ${isHard ? "text-warning" : "text-muted-foreground"}`} />
-      <span className="min-w-0 flex-1 basis-48 break-words">{sentence(reason.message)}</span>
+      <span className="min-w-0 flex-1 basis-48 break-words">{wordsOf(reason)}</span>
       <Remedy reason={reason} />
     </li>
   );
@@ -68,6 +74,23 @@ function Remedy({ reason }: { readonly reason: Reason }): ReactElement | null {
           See the workers
         </Link>
       );
+    case "limit_running":
+      return (
+        <Link
+          to="/jobs"
+          search={{ ...searchOfLimit(reason), status: "running" }}
+          className="inline-flex min-h-6 items-center text-primary underline-offset-2 hover:underline"
+        >
+          See what runs
+        </Link>
+      );
+    case "key_held":
+    case "limit_rate":
+      return (
+        <span className="text-muted-foreground">
+          <Until at={reason.until} />
+        </span>
+      );
     case "due_later":
     case "overdue":
       return (
@@ -78,6 +101,20 @@ function Remedy({ reason }: { readonly reason: Reason }): ReactElement | null {
     default:
       return null;
   }
+}
+
+/** The jobs that share a limit: those of a key, or of the whole queue. */
+function searchOfLimit({ queue, limitKey }: Extract<Reason, { readonly code: "limit_running" }>): JobSearch {
+  return limitKey === null ? searchOfQueue(queue) : searchOfKey(queue, limitKey);
+}
+
+const ID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
+
+/** The message as a sentence; the jobs that it names are links. */
+function wordsOf(reason: Reason): ReactNode {
+  const text = sentence(reason.message);
+  if (reason.code !== "limit_running") return text;
+  return text.split(ID).map((part) => (reason.holders.includes(part) ? <JobLink key={part} id={part} /> : part));
 }
 
 function sentence(message: string): string {

@@ -1,7 +1,7 @@
 import type { ReactElement, ReactNode } from "react";
 import type { Job } from "../../../core/job.ts";
-import { limit, NOTHING } from "../../format.ts";
-import { CopyButton, FacetLink, QueueLink, Tag } from "../../parts/bits.tsx";
+import { count, limit, NOTHING } from "../../format.ts";
+import { CopyButton, FacetLink, LimitKeyLink, QueueLink, Tag } from "../../parts/bits.tsx";
 import { Card } from "../../parts/card.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
 import { priorityText } from "../../parts/priority.tsx";
@@ -17,6 +17,12 @@ export function JobFacts({ job }: { readonly job: Job }): ReactElement {
           <QueueLink name={job.queue} />
         </Fact>
         <Fact name="Priority">{priorityText(job.priority)}</Fact>
+        {job.limitKey !== null && (
+          <Fact name="Limit key">
+            <LimitKeyLink queue={job.queue} limitKey={job.limitKey} />
+          </Fact>
+        )}
+        {job.cost !== 1 && <Fact name="Cost">{count(job.cost)}</Fact>}
         <Fact name="Attempts">{job.attempt}</Fact>
         <Fact name="Retries">
           {job.retryCount} of {job.maxRetries} used
@@ -37,7 +43,7 @@ export function JobFacts({ job }: { readonly job: Job }): ReactElement {
         </Fact>
         <Fact name="Worker">{job.workerId === null ? null : <span className="font-mono text-xs">{visible(job.workerId)}</span>}</Fact>
         <Fact name="Fence">{job.fence}</Fact>
-        <Fact name="Key">
+        <Fact name="Idempotency key">
           {job.idempotencyKey === null ? null : (
             <span className="inline-flex max-w-full items-center gap-1 font-mono text-xs">
               <span className="min-w-0 break-all">{visible(job.idempotencyKey)}</span>

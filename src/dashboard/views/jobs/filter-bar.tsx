@@ -4,6 +4,7 @@ import { ListFilter } from "lucide-react";
 import { type ReactElement, useEffect, useState } from "react";
 import { parseDuration } from "../../../core/duration.ts";
 import { STATUSES } from "../../../core/job.ts";
+import { knownValues } from "../../frame/known-values.ts";
 import { searchText } from "../../find-jobs.ts";
 import { FILTER_NAMES, type FilterName, type JobSearch, SPANS, statusesIn, statusWord } from "../../job-search.ts";
 import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
@@ -20,7 +21,7 @@ import { readTypedTime, typedTime } from "../../typed-time.ts";
 import { readWhere, writeWhere } from "../../where-text.ts";
 
 /** Filters that have a field here; the status has its tabs. */
-const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "where", "ended", "from", "to", "internal"];
+const SHOWN: readonly FilterName[] = ["q", "type", "queue", "priority", "tag", "limit_key", "where", "ended", "from", "to", "internal"];
 
 interface FilterBarProps {
   readonly search: JobSearch;
@@ -94,6 +95,7 @@ function Fields({ search, set, shown, ended }: FieldsProps): ReactElement {
         />
       )}
       {has("tag") && <TypedFilter label="Tag" name="tag" items={[]} search={search} set={set} />}
+      {has("limit_key") && <TypedFilter label="Limit key" name="limit_key" items={knownValues().limitKeys} search={search} set={set} />}
       {has("where") && <WhereInput value={search.where ?? ""} onChange={(where) => set({ where })} />}
       {ended !== undefined && has("ended") && (
         <Choice
@@ -139,6 +141,8 @@ function TypedFilter({ label, name, items, search, set }: TypedFilterProps): Rea
     setText(given);
   }
   useEffect(() => {
+    // What a link says is kept as it is, with the spaces around it.
+    if (text === given) return;
     const wanted = name === "q" ? searchText(text) : text.trim();
     if (wanted === given) return;
     const timer = window.setTimeout(() => set({ [name]: wanted || undefined }), TYPED_MS);
@@ -249,10 +253,11 @@ function WhereInput({ value, onChange }: ValueProps): ReactElement {
 }
 
 /** Names of filters whose name in the URL says too little. */
-const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", where: "payload", group: "error group" };
+const CHIP_NAMES: Partial<Record<string, string>> = { q: "text", limit_key: "limit key", where: "payload", group: "error group" };
 
 /** `failed` finds dead jobs, too: the chip names every status. */
 function chipValue(name: FilterName, value: string): string {
   if (name === "from" || name === "to" || name === "ended") return typedTime(value);
+  if (name === "limit_key") return visible(value);
   return name === "status" ? (statusesIn(value)?.join(", ") ?? value) : value;
 }

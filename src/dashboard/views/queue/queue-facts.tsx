@@ -34,7 +34,8 @@ export function QueueFacts({ queue }: { readonly queue: Queue }): ReactElement {
   );
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactElement {
+/** A named value in a list of them. */
+export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactElement {
   return (
     <div className="flex min-h-8 items-center justify-between gap-4 border-b py-1 last:border-b-0">
       <dt className="shrink-0 text-muted-foreground">{name}</dt>

@@ -7,9 +7,10 @@ import type { Queue } from "../../api.ts";
 import { OLD_MS } from "../../../core/attention.ts";
 import { compact, count, NOTHING, roughSpan } from "../../format.ts";
 import { searchOfQueue, statusWord } from "../../job-search.ts";
-import { Meter, PausedBadge, QueueLink } from "../../parts/bits.tsx";
+import { LimitedBadge, Meter, PausedBadge, QueueLink } from "../../parts/bits.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { limitsInWords } from "../../limit-words.ts";
 import { LEVEL_FILLS, LEVELS } from "../../parts/priority.tsx";
 import { pauseQueue, resumeQueue } from "../../queue-actions.ts";
 import { useIsOperator } from "../../session.ts";
@@ -94,13 +95,14 @@ export function QueueTable({ queues }: { readonly queues: readonly Queue[] }): R
   );
 }
 
-function QueueName({ queue: { name, paused } }: { readonly queue: Queue }): ReactElement {
+function QueueName({ queue: { name, paused, limits } }: { readonly queue: Queue }): ReactElement {
   return (
     <span className="flex items-center gap-2">
       <span className="min-w-0 truncate">
         <QueueLink name={name} />
       </span>
       {paused && <PausedBadge />}
+      {limits !== null && <LimitedBadge words={limitsInWords(limits)} />}
     </span>
   );
 }

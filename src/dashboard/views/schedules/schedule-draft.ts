@@ -91,13 +91,17 @@ export function readForm(draft: ScheduleDraft, stored: Schedule | null): ReadSch
   return { ok: true, schedule };
 }
 
-function keptOf(stored: Schedule | null): Partial<Pick<ScheduleInput, AttemptOption | "tags" | "meta" | "webhookUrl">> {
+function keptOf(
+  stored: Schedule | null,
+): Partial<Pick<ScheduleInput, AttemptOption | "tags" | "meta" | "limitKey" | "cost" | "webhookUrl">> {
   if (stored === null) return {};
-  const { unset, tags, meta, webhookUrl } = stored;
+  const { unset, tags, meta, limitKey, cost, webhookUrl } = stored;
   return {
     ...Object.fromEntries(ATTEMPT_OPTION_NAMES.flatMap((name) => (unset.includes(name) ? [] : [[name, stored[name]]]))),
     tags,
     ...(meta === null ? {} : { meta }),
+    ...(limitKey === null ? {} : { limitKey }),
+    cost,
     ...(webhookUrl === null ? {} : { webhookUrl }),
   };
 }
