@@ -16,7 +16,10 @@ const DOORS = {
   "parts/beat-thread": "worker/renewal/beat-thread.ts",
 };
 
-/** Sources that are loaded together are one file. Each engine is one, and so is the server: what a program does not use, it does not load. */
+/**
+ * Sources that are loaded together are one file. Each engine is one, and so is the server: what a program does not use, it does not load. No two files
+ * may import each other: the values of one would be missing when the other is run.
+ */
 const PARTS: readonly (readonly [name: string, sources: RegExp])[] = [
   ["core", /^(core|lib|config)\/|^config\.ts/],
   ["sqlite", /^store\/sqlite\//],
@@ -27,7 +30,7 @@ const PARTS: readonly (readonly [name: string, sources: RegExp])[] = [
   ["client", /^(client|upkeep|worker)\/|^(client-\w+|connect)\.ts|^webhook\/outgoing-checks/],
   ["wire", /^http\/wire\//],
   ["remote", /^http\/remote/],
-  ["server", /^http\/|^serve\.ts/],
+  ["server", /^http\//],
   ["cli", /^cli\/[^/]+$/],
 ];
 

@@ -14,7 +14,7 @@ const LONG_WAITS = names(`
 const LONG_WORK = names(`
   e2e/dashboard-truth e2e/dashboard.test conformance/postgres-model conformance/postgres.test e2e/dashboard-looks e2e/dashboard-job
   e2e/dashboard-trouble conformance/redis-cluster conformance/client-sqlite e2e/settings e2e/dashboard-numbers conformance/redis e2e/cli.test
-  conformance/client contract/sqlite e2e/server-fuzz simulation/ e2e/docs conformance/ planted/ contract/ e2e/dashboard tidy
+  conformance/client e2e/cli-servers contract/sqlite e2e/server-fuzz simulation/ e2e/docs conformance/ planted/ contract/ e2e/dashboard tidy
 `);
 
 function names(text: string): string[] {

@@ -54,7 +54,7 @@ describe("docs/engines.md", () => {
     expect(plainLines(shown!)).not.toEqual(lines);
   });
 
-  /** Prettier aligns the columns of a table. */
+  /** The formatter aligns the columns of a table. */
   function plainLines(text: string): string[] {
     return text
       .split("\n")

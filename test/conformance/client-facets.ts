@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { Discard } from "../../src/core/control-errors.ts";
-import type { Client, JobFilter } from "../../src/client/client.ts";
+import type { Client, JobFilter, JobPage } from "../../src/client/client.ts";
 import type { Promises } from "./client.ts";
 
 const FAILS = (): never => {
@@ -82,6 +82,100 @@ export function facetSuite(promises: Promises): void {
       const nobody = { values: [], without: 2, isCapped: false };
       expect(await client.facets("constructor")).toEqual(nobody);
       expect(await client.facets("constructor", { where: { "order.region": "eu" } })).toEqual(nobody);
+    });
+
+    promises(
+      "without a queue are looked up in the queues that declare them, then searched for in the others, each job once",
+      async (client) => {
+        const add = async (queue: string, customer: string): Promise<string> => (await client.enqueue("mail", { customer }, { queue })).id;
+        await client.configure("mail", { facets: ["customer"] });
+        await client.configure("push", { facets: ["customer"] });
+        const first = await add("mail", "globex");
+        const second = await add("push", "globex");
+        const acme = await add("sms", "acme");
+        const other = await add("sms", "globex");
+        // It has entries in its index, but declares nothing any more.
+        await client.configure("push", { facets: [] });
+        const third = await add("mail", "globex");
+        const filter = { where: { customer: "globex" } };
+        const all = [third, second, first, other];
+        const page = await client.list(filter);
+        expect(page).toMatchObject({ jobs: all.map((id) => ({ id })), cursor: null });
+        const paged: string[] = [];
+        for (let cursor: string | null | undefined = undefined; cursor !== null;) {
+          const { jobs, cursor: next }: JobPage = await client.list({ ...filter, limit: 1, cursor });
+          paged.push(...jobs.map(({ id }) => id));
+          cursor = next;
+        }
+        expect(paged).toEqual(all);
+        expect(await client.count(filter)).toEqual({ count: 4, isCapped: false });
+        expect(await client.count({ ...filter, status: "pending" })).toEqual({ count: 4, isCapped: false });
+        const ids = idsOf(client);
+        for (const id of all) expect(await ids({ ...filter, q: id })).toEqual([id]);
+        expect(await ids({ ...filter, q: acme })).toEqual([]);
+        const byState = await client.list({ ...filter, status: "pending", sort: "state" });
+        expect(byState.jobs.map(({ id }) => id).sort()).toEqual(all.toSorted());
+        expect(await ids({ where: { customer: "nobody" } })).toEqual([]);
+        // Cursors of the others belong to such a list.
+        await expect(client.list({ cursor: "o." })).rejects.toMatchObject({ code: "invalid_cursor" });
+        expect(await client.bulk.preview({ action: "cancel", filter })).toMatchObject({ matched: 4, matchedIsCapped: false });
+        const operation = await client.bulk.start({ action: "cancel", filter });
+        await client.wait(operation.id);
+        expect(await client.count({ ...filter, status: "cancelled" })).toEqual({ count: 4, isCapped: false });
+        expect((await client.get(acme))?.status).toBe("pending");
+        // Its queue has no other jobs then, and the operation ends nevertheless.
+        await client.cancel(acme);
+        await client.wait((await client.bulk.start({ action: "delete", filter: {}, all: true })).id);
+        expect(await client.list(filter)).toEqual({ jobs: [], cursor: null });
+      },
+    );
+
+    promises("without a queue are searched for only in queues that do not declare them, however many the others have", async (client) => {
+      const addMany = async (count: number, queue: string): Promise<void> => {
+        const items = Array.from({ length: count }, () => ({ type: "mail", payload: { customer: "globex" }, queue }));
+        for (let from = 0; from < count; from += 1_000) await client.enqueueMany(items.slice(from, from + 1_000));
+      };
+      await client.configure("mail", { facets: ["customer"] });
+      await client.configure("push", { facets: ["customer"] });
+      await addMany(10, "sms");
+      await addMany(600, "push");
+      await client.configure("push", { facets: [] });
+      await addMany(2_500, "mail");
+      const filter = { where: { customer: "globex" } };
+      expect(await client.count(filter)).toEqual({ count: 3_110, isCapped: false });
+      expect(await client.count({ ...filter, status: "pending" })).toEqual({ count: 3_110, isCapped: false });
+      expect(await client.bulk.preview({ action: "cancel", filter })).toMatchObject({ matched: 3_110, matchedIsCapped: false });
+      const sizes: number[] = [];
+      for (let cursor: string | null | undefined = undefined; cursor !== null;) {
+        const page: JobPage = await client.list({ ...filter, limit: 500, cursor });
+        sizes.push(page.jobs.length);
+        cursor = page.cursor;
+      }
+      expect(sizes).toEqual([500, 500, 500, 500, 500, 500, 110]);
+    });
+
+    promises("without a queue are shown once, also if queues begin or end to declare them while you page", async (client) => {
+      const add = async (queue: string): Promise<string> => (await client.enqueue("mail", { customer: "globex" }, { queue })).id;
+      const filter = { where: { customer: "globex" } };
+      const restAfter = async (page: JobPage): Promise<string[]> => {
+        const shown = page.jobs.map(({ id }) => id);
+        if (page.cursor === null) return shown;
+        return [...shown, ...(await restAfter(await client.list({ ...filter, limit: 1, cursor: page.cursor })))];
+      };
+      const sms = [await add("sms"), await add("sms")];
+      await client.configure("mail", { facets: ["customer"] });
+      const mail = [await add("mail"), await add("mail")];
+      const all = [...mail.toReversed(), ...sms.toReversed()];
+      const [inIndexes, inOthers] = [await client.list({ ...filter, limit: 1 }), await client.list({ ...filter, limit: 3 })];
+      const atOthers = await client.list({ ...filter, limit: 2 });
+      await client.configure("mail", { facets: [] });
+      for (const page of [inIndexes, atOthers, inOthers]) expect(await restAfter(page)).toEqual(all);
+      // Now it is one search, newest first, and goes on as one.
+      const newer = await add("sms");
+      const searched = await client.list({ ...filter, limit: 1 });
+      expect(searched.jobs).toMatchObject([{ id: newer }]);
+      await client.configure("mail", { facets: ["customer"] });
+      expect(await restAfter(searched)).toEqual([newer, ...all]);
     });
 
     promises("that a schedule's job has are facets too", async (client) => {

@@ -4,6 +4,22 @@ import type { Promises } from "./client.ts";
 /** Bad input is refused with the same code and the same field everywhere, and leaves nothing behind. */
 export function inputSuite(promises: Promises): void {
   describe("bad input", () => {
+    promises("a transaction that is null is refused, and undefined is none", async (client) => {
+      const refusal = {
+        code: "invalid_transaction",
+        field: "tx",
+        message: expect.stringContaining("is the variable with your open transaction set?") as string,
+      };
+      await expect(client.enqueue("t", null, { tx: null })).rejects.toMatchObject(refusal);
+      await expect(client.enqueueMany([{ type: "t" }], { tx: null })).rejects.toMatchObject(refusal);
+      client.use({ enqueue: (jobs, next) => next(jobs) });
+      await expect(client.enqueue("t", null, { tx: null })).rejects.toMatchObject(refusal);
+      await expect(client.enqueueMany([{ type: "t" }], { tx: null })).rejects.toMatchObject(refusal);
+      expect((await client.list()).jobs).toEqual([]);
+      expect(await client.enqueue("t", null, { tx: undefined })).toMatchObject({ created: true });
+      expect(await client.enqueueMany([{ type: "t" }], { tx: undefined })).toMatchObject([{ ok: true }]);
+    });
+
     promises("of enqueue is refused by its name", async (client) => {
       const cyclic: Record<string, unknown> = {};
       cyclic["self"] = cyclic;
@@ -74,7 +90,7 @@ export function inputSuite(promises: Promises): void {
         },
       };
       await expect(client.enqueue("t", null, hostile)).rejects.toMatchObject({ code: "invalid_input" });
-      await expect(client.enqueue("t", { toJSON: () => { throw new Error("gotcha"); } })).rejects.toMatchObject({ code: "invalid_input", field: "payload" }); // prettier-ignore
+      await expect(client.enqueue("t", { toJSON: () => { throw new Error("gotcha"); } })).rejects.toMatchObject({ code: "invalid_input", field: "payload" }); // oxfmt-ignore
     });
 
     promises("of other calls is refused by its name", async (client) => {

@@ -107,7 +107,7 @@ export function internalSuite(promises: Promises): void {
       const entry: WorkerEntry = {
         id: "mine", host: "h", pid: 1, state: "idle", slots: 3, queues: ["*"], types: ["mail"], startedAt: Date.now(),
         running: [], runningCount: 0, processed: 0, perMinute: 0, abandoned: 0,
-      }; // prettier-ignore
+      }; // oxfmt-ignore
       await client.leases.register(entry, 60_000);
       await client.leases.register({ ...entry, id: "requests", types: ["http:request"] }, 60_000);
       const ids = async (options?: { internal?: boolean }): Promise<string[]> => (await client.workers(options)).map(({ id }) => id);

@@ -6,6 +6,7 @@ import { hookSuite } from "./client-hooks.ts";
 import { inputSuite } from "./client-input.ts";
 import { internalSuite } from "./client-internal.ts";
 import { jobSuite } from "./client-jobs.ts";
+import { limitSuite } from "./client-limits.ts";
 import { manageSuite } from "./client-manage.ts";
 import { scheduleSuite } from "./client-schedules.ts";
 import type { ClientSource, OpenedClient } from "./client-sources.ts";
@@ -30,6 +31,7 @@ export function clientSuite(source: ClientSource): void {
     bulkSuite(promises);
     facetSuite(promises);
     internalSuite(promises);
+    limitSuite(promises);
     manageSuite(promises);
     scheduleSuite(promises);
     workSuite(promises, source);
@@ -54,6 +56,7 @@ export function mainPathSuite(source: ClientSource): void {
     bulkSuite(promises);
     facetSuite(promises);
     internalSuite(promises);
+    limitSuite(promises);
     workSuite(promises, source);
     hookSuite(promises);
   });

@@ -8,6 +8,8 @@ export interface Engine {
   readonly forgets?: string;
   /** Why `sweep` finds no allowance to drop, where that is so. */
   readonly allowancesVanish?: string;
+  /** Why the place of a lease that ended may count as taken for a moment longer, where that is so. The suites then ask again. */
+  readonly placesReturnLate?: string;
   /** Whether the application's own transactions can hold our verbs: `begin` is then there. */
   readonly hasTransactions?: boolean;
   /** Whether such a transaction holds no more than the rows that it wrote, so that others work beside it. */

@@ -10,6 +10,7 @@ import { dashboardCases } from "./cases/dashboard.ts";
 import { deadCases } from "./cases/dead.ts";
 import { jobCases } from "./cases/jobs.ts";
 import { leaseCases } from "./cases/leases.ts";
+import { limitCases } from "./cases/limits.ts";
 import { queueCases } from "./cases/queues.ts";
 import { scheduleCases } from "./cases/schedules.ts";
 import { systemCases } from "./cases/system.ts";
@@ -21,6 +22,7 @@ const SPECIAL: Readonly<Partial<Record<RouteName, readonly Case[]>>> = {
   ...bulkCases,
   ...auditCases,
   ...queueCases,
+  ...limitCases,
   ...scheduleCases,
   ...leaseCases,
   ...systemCases,

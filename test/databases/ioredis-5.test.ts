@@ -50,3 +50,18 @@ test.for(VERSIONS)("%s: jobs run on a Cluster", async (version) => {
   cluster.on("error", () => {});
   expect(await run(await open(cluster))).toBe(3);
 });
+
+test.for(VERSIONS)("%s: a Cluster that asks for a password gets the one of the application", async (version) => {
+  const lib = await load(version);
+  const servers = await startRedisCluster();
+  onTestFinished(() => servers.stop());
+  const nodes = servers.ports.map((port) => ({ host: "127.0.0.1", port }));
+  for (const { port } of nodes) {
+    const node = new lib.Redis(port, "127.0.0.1");
+    await node.config("SET", "requirepass", "secret");
+    node.disconnect();
+  }
+  const cluster = new lib.Cluster(nodes, { redisOptions: { password: "secret" } });
+  cluster.on("error", () => {});
+  expect(await run(await open(cluster))).toBe(3);
+});

@@ -147,6 +147,7 @@ describe("a worker", () => {
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain(`millrace: ${message}`);
     expect(ended.stderr).not.toContain("a worker for");
+    expect(ended.stdout).not.toContain("keeps trying");
   });
 
   test("warns of a variable that is almost a setting", async () => {

@@ -48,7 +48,7 @@ describe("a command loads", () => {
   test("on a store one engine, and nothing of a server", async () => {
     const modules = await modulesOf("stats", "--url", `sqlite:${join(temporaryFolder(), "jobs.db")}`);
     expect(modules.some((url) => url.includes("src/store/sqlite/"))).toBe(true);
-    expect(modules.filter((url) => [TELEMETRY, REMOTE_HALF, SERVER, /store\/(memory|redis|postgres)\//].some((part) => part.test(url)))).toEqual([]); // prettier-ignore
+    expect(modules.filter((url) => [TELEMETRY, REMOTE_HALF, SERVER, /store\/(memory|redis|postgres)\//].some((part) => part.test(url)))).toEqual([]); // oxfmt-ignore
   });
 
   test("on a server nothing of a store and of workers", async () => {

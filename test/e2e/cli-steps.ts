@@ -263,6 +263,32 @@ export const STEPS: readonly Step[] = [
     talk: /^no job is pending$/,
   },
   { name: "queues show of none", args: "queues show mial", code: 3, talk: /^millrace: there is no queue mial$/ },
+  {
+    name: "limits set",
+    args: "limits set tiny --running 5 --rate 100/s --per-key-running 2 --json",
+    json: [
+      { queue: "tiny", running: 0, limits: { running: 5, rate: "100/s", burst: 1, per_key: { running: 2, waiting: null } }, keys: [] },
+    ],
+  },
+  {
+    name: "limits set of a key",
+    args: "limits set tiny --key acme/eu --running 3 --weight 2 --json",
+    json: [{ keys: [{ key: "acme/eu", limits: { running: 3, weight: 2 }, own: { running: 3, weight: 2 } }] }],
+  },
+  { name: "limits", args: "limits", lines: [/^QUEUE +RUNNING +RATE +EACH KEY$/, /^tiny +0 of 5 +100\/s +running 2$/] },
+  {
+    name: "limits of a queue",
+    args: "limits tiny",
+    lines: [/^queue +tiny$/, /^running +0 of 5$/, /^rate +100\/s; next start now$/, /^each key +running 2$/],
+  },
+  { name: "limits list", args: "limits list tiny --json", json: [{ key: "acme/eu", limits: { running: 3, weight: 2 } }] },
+  { name: "limits remove", args: "limits remove tiny --key acme/eu --json", json: [{ queue: "tiny", key: "acme/eu", removed: true }] },
+  { name: "limits of none", args: "limits mial", code: 3, talk: /^millrace: there is no queue mial$/ },
+  {
+    name: "limits set to none",
+    args: "limits set tiny --running none --rate none --per-key-running none --json",
+    json: [{ limits: null }],
+  },
   { name: "queues set wants a setting", args: "queues set tiny", code: 2, talk: /^millrace: nothing to set/ },
   {
     name: "queues set names the flag of what is wrong",

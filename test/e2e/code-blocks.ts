@@ -16,7 +16,7 @@ export function codeBlocks(page: string, ...languages: readonly string[]): CodeB
   return [...page.matchAll(/^```([^\n]*)\n(.*?)^```$/gms)].flatMap((match) => {
     const [, language = "", code = ""] = match;
     if (!languages.includes(language)) return [];
-    const heading = page.slice(0, match.index).match(/^#+ .*$/gm)?.at(-1) ?? ""; // prettier-ignore
+    const heading = page.slice(0, match.index).match(/^#+ .*$/gm)?.at(-1) ?? ""; // oxfmt-ignore
     return [{ language, code, heading, file: /^\/\/ (\S+\.ts)\n/.exec(code)?.[1] }];
   });
 }

@@ -18,7 +18,7 @@ import { describe, expect, test } from "vitest";
 import { SETTINGS } from "../../src/config.ts";
 import { connect } from "../../src/connect.ts";
 import { parseDuration } from "../../src/core/duration.ts";
-import { freePort } from "../servers/postgres.ts";
+import { freePort } from "../servers/free-port.ts";
 import { commandOf, dockerStages, read, wrongVariables, yamlOf } from "./deploy-files.ts";
 import { CLI, type RunningCli, startCli } from "./run-cli.ts";
 import { temporaryFolder } from "./run-program.ts";
@@ -50,7 +50,7 @@ describe("Dockerfile", () => {
   });
 
   test("copies only what is there, and what .dockerignore lets through", () => {
-    const ignored = read(".dockerignore").split("\n").filter((line) => line !== "" && !line.startsWith("#")); // prettier-ignore
+    const ignored = read(".dockerignore").split("\n").filter((line) => line !== "" && !line.startsWith("#")); // oxfmt-ignore
     expect(ignored[0]).toBe("*");
     const allowed = ignored.slice(1).map((line) => line.replace(/^!/, ""));
     const copied = stages
@@ -180,9 +180,9 @@ describe.for(readdirSync(root).filter((name) => /^compose.*\.yaml$/.test(name)))
   test("every service and volume that is named is there, and speaks of its store by name", () => {
     const named = Object.values(compose.services).flatMap(({ depends_on = {} }) => Object.keys(depends_on));
     expect(named.filter((name) => !(name in compose.services))).toEqual([]);
-    const volumes = Object.values(compose.services).flatMap(({ volumes: mounts = [] }) => mounts.filter((mount) => !mount.startsWith("."))); // prettier-ignore
+    const volumes = Object.values(compose.services).flatMap(({ volumes: mounts = [] }) => mounts.filter((mount) => !mount.startsWith("."))); // oxfmt-ignore
     expect([...new Set(volumes.map((mount) => mount.split(":")[0]))]).toEqual(Object.keys(compose.volumes));
-    const urls = ours.flatMap(([, { environment = {} }]) => (environment["MILLRACE_URL"] === undefined ? [] : [withVariables(environment["MILLRACE_URL"])])); // prettier-ignore
+    const urls = ours.flatMap(([, { environment = {} }]) => (environment["MILLRACE_URL"] === undefined ? [] : [withVariables(environment["MILLRACE_URL"])])); // oxfmt-ignore
     for (const url of urls) expect(compose.services).toHaveProperty(new URL(url).hostname);
   });
 });
@@ -258,7 +258,7 @@ describe("deploy/kubernetes", () => {
   test.for(deployments)("%s is chosen by its own labels, and by one budget", ([name, { spec }]) => {
     const labels = spec!.template.metadata!.labels!;
     expect(spec!.selector.matchLabels).toEqual(labels);
-    expect(of("PodDisruptionBudget").filter((budget) => budget.metadata!.name === name).map((budget) => budget.spec!.selector!.matchLabels)).toEqual([labels]); // prettier-ignore
+    expect(of("PodDisruptionBudget").filter((budget) => budget.metadata!.name === name).map((budget) => budget.spec!.selector!.matchLabels)).toEqual([labels]); // oxfmt-ignore
   });
 
   test("the service leads to the server's port", () => {

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { freePort } from "../servers/postgres.ts";
+import { freePort } from "../servers/free-port.ts";
 import { codeBlocks } from "./code-blocks.ts";
 import { FRAMEWORKS_PAGE } from "./framework-programs.ts";
 import { joinedMillraceOfThisFile } from "./joined-millrace.ts";

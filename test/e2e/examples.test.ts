@@ -2,7 +2,8 @@ import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connect } from "../../src/connect.ts";
-import { freePort, startPostgres } from "../servers/postgres.ts";
+import { freePort } from "../servers/free-port.ts";
+import { startPostgres } from "../servers/postgres.ts";
 import { catchMail } from "./mail-catcher.ts";
 import { startCli } from "./run-cli.ts";
 import { complaintsOf, startProgram, temporaryFolder } from "./run-program.ts";
@@ -19,6 +20,7 @@ const SAYS: Record<string, string> = {
   "retries.ts": "hopeless: dead after 1 attempts",
   "transaction.ts": "1 job for 1 order",
   "schedules.ts": "the schedule made a job",
+  "limits.ts": "acme waited for one job at most: true",
   "several-queues.ts": "upload 3: ",
   "shutdown.ts": "finished all the same",
   "testing.ts": "completed: 1",

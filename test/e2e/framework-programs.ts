@@ -35,7 +35,7 @@ export const NEST_SETTINGS = { experimentalDecorators: true, emitDecoratorMetada
 /** Makes JavaScript of the programs for NestJS, beside them. package.test.ts checks their types. */
 export async function compileNestPrograms(folder: string): Promise<void> {
   const settings = {
-    compilerOptions: { ...NEST_SETTINGS, module: "nodenext", target: "es2024", types: [], rewriteRelativeImportExtensions: true, noCheck: true, noResolve: true }, // prettier-ignore
+    compilerOptions: { ...NEST_SETTINGS, module: "nodenext", target: "es2024", types: [], rewriteRelativeImportExtensions: true, noCheck: true, noResolve: true }, // oxfmt-ignore
     files: frameworkFiles.map(({ file }) => file).filter((file) => /^(nest\/|sign-in)/.test(file)),
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { WebSocket } from "ws";
 import { buildDashboard } from "../../scripts/build-dashboard.ts";
 import { connect } from "../../src/index.ts";
-import { freePort } from "../servers/postgres.ts";
+import { freePort } from "../servers/free-port.ts";
 import { compileNestPrograms, frameworkFiles, writeFrameworkPrograms } from "./framework-programs.ts";
 import { type Program, startProgram, temporaryFolder } from "./run-program.ts";
 

@@ -11,7 +11,7 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../servers/postgres.ts";
+import { freePort } from "../servers/free-port.ts";
 import { codeBlocks } from "./code-blocks.ts";
 import { frameworkFiles, NEST_SETTINGS, writeFrameworkPrograms } from "./framework-programs.ts";
 import { installMillrace, packMillrace } from "./packed-millrace.ts";
@@ -93,7 +93,7 @@ describe("the tarball", PATIENCE, () => {
     };
     const named = Object.values(exports).flatMap(
       (target) =>
-      typeof target === "string" ? [target] : Object.entries(target).flatMap(([condition, file]) => (condition === "millrace-source" ? [] : [file])), // prettier-ignore
+      typeof target === "string" ? [target] : Object.entries(target).flatMap(([condition, file]) => (condition === "millrace-source" ? [] : [file])), // oxfmt-ignore
     );
     expect(named).not.toEqual([]);
     expect([...named, ...Object.values(bin)].filter((file) => !existsSync(join(installed, file)))).toEqual([]);
@@ -113,6 +113,22 @@ describe("the tarball", PATIENCE, () => {
     expect(loaded.length).toBeGreaterThan(2);
     const isThere = (file: string): boolean => existsSync(join(installed, "dist/dashboard", file));
     expect(loaded.filter((file) => !isThere(file) && !(isThere(`${file}.gz`) && isThere(`${file}.br`)))).toEqual([]);
+  });
+
+  test("has no files that import each other in a circle: one of them would run before what it needs is there", () => {
+    const parts = files.filter((file) => /^package\/dist\/(?!dashboard\/).*\.js$/.test(file)).map((file) => file.slice("package/".length));
+    const importsOf = (part: string): string[] => {
+      const code = readFileSync(join(installed, part), "utf8");
+      return [...code.matchAll(/^(?:import|export)\b[^"]*"(\.[^"]+)"/gm)].map(([, name = ""]) => join(dirname(part), name));
+    };
+    const left = new Map(parts.map((part) => [part, importsOf(part)]));
+    expect([...left.values()].flat().filter((part) => !left.has(part))).toEqual([]);
+    // Whoever imports nothing that is left is in no circle.
+    for (let size = Infinity; left.size < size;) {
+      size = left.size;
+      for (const [part, imports] of left) if (!imports.some((name) => left.has(name))) left.delete(part);
+    }
+    expect([...left.keys()]).toEqual([]);
   });
 
   test("has no maps: its code is the source without its types, with names and comments", () => {
@@ -273,7 +289,7 @@ describe("installed into an empty folder", PATIENCE, () => {
     symlinkSync(realpathSync(join(root, "node_modules/undici-types")), join(project, "node_modules/undici-types"));
     symlinkSync(realpathSync(join(root, "node_modules/zod")), join(project, "node_modules/zod"));
     const settings = {
-      compilerOptions: { strict: true, noEmit: true, module: "nodenext", target: "es2024", lib: ["esnext"], types: ["node"], skipLibCheck: false }, // prettier-ignore
+      compilerOptions: { strict: true, noEmit: true, module: "nodenext", target: "es2024", lib: ["esnext"], types: ["node"], skipLibCheck: false }, // oxfmt-ignore
       files: ["typed.ts"],
     };
     writeFileSync(join(project, "tsconfig.json"), JSON.stringify(settings));
@@ -304,7 +320,7 @@ describe("installed into an empty folder", PATIENCE, () => {
     mkdirSync(programs);
     writeFrameworkPrograms(programs, installed);
     const settings = {
-      compilerOptions: { ...NEST_SETTINGS, strict: true, noEmit: true, module: "nodenext", target: "es2024", lib: ["esnext", "dom"], types: ["node"], skipLibCheck: true, allowImportingTsExtensions: true }, // prettier-ignore
+      compilerOptions: { ...NEST_SETTINGS, strict: true, noEmit: true, module: "nodenext", target: "es2024", lib: ["esnext", "dom"], types: ["node"], skipLibCheck: true, allowImportingTsExtensions: true }, // oxfmt-ignore
       files: [...frameworkFiles.map(({ file }) => file), "next-asks.ts", "nest-refuses.ts"],
     };
     writeFileSync(join(programs, "tsconfig.json"), JSON.stringify(settings));

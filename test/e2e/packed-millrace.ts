@@ -21,8 +21,9 @@ export async function packMillrace(folder: string): Promise<string> {
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   // A test runner says NODE_ENV=test, and then the page would be built for developers.
   const env = { ...process.env, NODE_ENV: "production" };
-  await run("npm", ["run", "--silent", "build"], { cwd: copy, env });
-  // MILLRACE_SET_UP: it is built, and a set-up would install into the packages that are linked here.
+  // No set-up: it would install into the packages that are linked here.
+  await run("npm", ["run", "--silent", "--ignore-scripts", "build"], { cwd: copy, env });
+  // MILLRACE_SET_UP: it is built.
   const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder, "--loglevel=error"], {
     cwd: copy,
     env: { ...env, MILLRACE_SET_UP: "1" },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { freshPrefix, type RedisServer, startRedis } from "../servers/redis.ts";
+import { limitProcessSuite } from "./limit-processes.ts";
 import { processSuite } from "./process-suite.ts";
 
 let server: RedisServer;
@@ -7,3 +8,4 @@ beforeAll(async () => void (server = await startRedis()));
 afterAll(() => server.stop());
 
 processSuite("Redis", () => freshPrefix(server.url));
+limitProcessSuite("Redis", () => freshPrefix(server.url));

@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { limitProcessSuite } from "./limit-processes.ts";
 import { processSuite } from "./process-suite.ts";
 import { startProgram, temporaryFolder } from "./run-program.ts";
 
 const emptyStore = (): string => `sqlite:${join(temporaryFolder(), "jobs.db")}`;
 
 processSuite("one SQLite file", emptyStore);
+limitProcessSuite("one SQLite file", emptyStore);
 
 // Not so on Redis: there an open connection keeps the process until the client is closed, as everybody is used to.
 test("a process whose last worker has stopped ends by itself, also without close", async () => {

@@ -1,20 +1,11 @@
-import { createServer as createNodeServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/connect.ts";
+import { freePort } from "../servers/free-port.ts";
 import { type Program, startProgram, temporaryFolder } from "./run-program.ts";
 
 const SERVER = fileURLToPath(new URL("programs/http-server.ts", import.meta.url));
-
-async function freePort(): Promise<number> {
-  const server = createNodeServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function startServer(store: string, port: number): Promise<Program> {
   const program = startProgram(SERVER, [store, String(port)]);

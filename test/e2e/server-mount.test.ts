@@ -1,4 +1,5 @@
-import { createServer as createNodeServer, type RequestListener } from "node:http";
+import { once } from "node:events";
+import { createServer as createNodeServer, get, type IncomingMessage, type RequestListener } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
@@ -37,6 +38,13 @@ async function listenOn(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
 }
 
+/** For a path as it is: `fetch` would change it. */
+async function statusOf(url: string, path: string): Promise<number | undefined> {
+  const [response] = (await once(get(url, { path }), "response")) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
 /** Everything a mount can break: static and parametric routes, bodies, long polls, streams, Location, errors, and a client over it. */
 async function proveMounted(base: string): Promise<void> {
   const headers = { "x-api-key": KEY, "content-type": "application/json" };
@@ -65,6 +73,13 @@ async function proveMounted(base: string): Promise<void> {
     return;
   }
 }
+
+// The first one: Hono's own server, below, replaces both.
+test("a mounted server leaves the global Request and Response of the application as they are", async () => {
+  const before = { Request, Response };
+  await openServer();
+  expect({ Request, Response }).toEqual(before);
+});
 
 test("a mounted server tells the version of the package", async () => {
   const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
@@ -102,6 +117,21 @@ describe("the server", () => {
     expect(await (await fetch(`${url}/own`)).text()).toBe("mine");
   });
 
+  test.each(["/health/../api/v1/queues", "/health/%2E%2e/api/v1/queues", "/%61pi/v1/queues", "/api/v1/queues/../queues"])(
+    "does not take %s for a path that the application has guarded",
+    async (path) => {
+      const server = await openServer({ keys: [], open: true });
+      const app = express();
+      app.use("/admin/queue/api", (_request, response) => void response.status(401).end());
+      app.use("/admin/queue", server.listener);
+      expect([401, 404]).toContain(await statusOf(await listenOn(app), `/admin/queue${path}`));
+
+      const mounted = await openServer({ keys: [], open: true, basePath: "/admin/queue" });
+      const env = { incoming: { url: `/admin/queue/..${path}` } };
+      expect((await mounted.fetch(new Request("http://any/admin/api/v1/queues"), env)).status).toBe(404);
+    },
+  );
+
   test("reads a body also if the sign-in of the application takes longer than the body", async () => {
     const auth = async (): Promise<ApplicationUser> => {
       // Longer than the body takes to arrive.
@@ -128,6 +158,18 @@ describe("the server", () => {
     app.register(server.fastify, { prefix });
     const url = await app.listen({ port: 0, host: "127.0.0.1" });
     expect((await fetch(`${url}${prefix}api/v1/queues`, { headers: { "x-api-key": KEY } })).status).toBe(200);
+  });
+
+  test("in Koa, middleware around it goes on if the caller has hung up before", async () => {
+    const server = await openServer({ basePath: "/admin/queue" });
+    const { promise: wentOn, resolve } = Promise.withResolvers<void>();
+    const caller = new AbortController();
+    const url = await listenOn((req, res) => {
+      caller.abort();
+      res.once("close", () => void server.koa({ req, res, originalUrl: req.url!, request: {} }, async () => {}).then(resolve));
+    });
+    await expect(fetch(`${url}/admin/queue/api/v1/queues`, { signal: caller.signal })).rejects.toThrow("aborted");
+    await wentOn;
   });
 
   test("mounts in node:http under a path, beside other routes", async () => {
@@ -171,6 +213,68 @@ describe("the server", () => {
     await createServer(remote).close();
     for (const [field, value] of Object.entries({ webhookSecret: "a,,b", webhookAllow: ["10.0.0.0/64"] }))
       await expect(openServer({ [field]: value })).rejects.toMatchObject({ code: "invalid_input", field });
+  });
+
+  test.each([
+    [{ webhookSecrets: "s" }, "webhookSecrets", "did you mean webhookSecret?"],
+    // As from a variable of the environment.
+    [{ open: "false" }, "open", "true or false"],
+    [{ keys: KEY }, "keys", "keys must be a list of keys"],
+    [{ hosts: "localhost" }, "hosts", "a list of host names"],
+    [{ origins: ["https://admin.example.com/"] }, "origins", "without a path"],
+    [{ rateLimit: { requests: 10 } }, "rateLimit", "requests and perMs"],
+    [{ trustedProxies: "1" }, "trustedProxies", "a whole number"],
+    [{ background: "yes" }, "background", "an object of worker options"],
+    [{ background: null }, "background", "an object of worker options"],
+    [{ background: [] }, "background", "an object of worker options"],
+    [{ background: { graze: "5s" } }, "background.graze", "did you mean grace?"],
+    // The server decides this for its own workers.
+    [{ background: { concurrency: 5 } }, "background.concurrency", "is not a field of background"],
+    [{ dashboard: { user: [] } }, "dashboard.user", "did you mean users?"],
+    [{ dashboard: { users: [{ name: "ann", password: KEY }] } }, "dashboard.users", "a role (viewer or operator)"],
+    [{ dashboard: { users: [{ name: "ann", password: "", role: "viewer" }] } }, "dashboard.users", "a password"],
+    [{ dashboard: { folder: 5 } }, "dashboard.folder", "a path"],
+    [{ dashboard: [] }, "dashboard", "users or folder"],
+    [{ limits: { request: 5 } }, "limits.request", "did you mean requests?"],
+    [{ limits: { requests: "5" } }, "limits.requests", "a whole number above 0"],
+    [{ limits: { streams: 0 } }, "limits.streams", "a whole number above 0"],
+    [{ limits: [] }, "limits", "an object"],
+    [{ rateLimit: { requests: 5, perMs: 1000, burst: 2 } }, "rateLimit.burst", "known fields: requests, perMs"],
+    [{ rateLimit: { requests: 0.5, perMs: 1000 } }, "rateLimit.requests", "a whole number above 0"],
+    [{ rateLimit: { requests: 5, perMs: Infinity } }, "rateLimit.perMs", "milliseconds above 0"],
+    [{ origins: ["https://*.example.com"] }, "origins", "without a path"],
+    [{ origins: ["https://a.example:443"] }, "origins", "without a path"],
+    [{ origins: ["https://a.example:99999"] }, "origins", "without a path"],
+    [{ origins: ["null"] }, "origins", "without a path"],
+    [{ onRequest: console }, "onRequest", "a function"],
+  ])("refuses the options %j", async (options, field, words) => {
+    const refused = await openServer(options as ServerOptions).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "invalid_input", field, message: expect.stringContaining(words) as string });
+    expect((refused as Error).message).not.toContain(KEY);
+  });
+
+  test.each([
+    { background: { grace: "1s", lease: undefined } },
+    { dashboard: { users: [{ name: "ann", password: "a", role: "viewer" }], folder: undefined } },
+    { dashboard: false },
+    { limits: { requests: 1, streamsPerCaller: 2, waiting: undefined } },
+    { rateLimit: null },
+    { rateLimit: { requests: 1, perMs: 0.5 } },
+    { origins: ["https://a.example:8443", "http://localhost:3000", "http://[::1]", "chrome-extension://abcdef"] },
+  ] as const)("takes the options %j", async (options) => {
+    await (await openServer(options)).close();
+  });
+
+  test("leaves nothing on the node:http server of the application when it has closed", async () => {
+    const node = createNodeServer();
+    const first = await openServer();
+    first.attach(node);
+    const second = await openServer();
+    expect(() => second.attach(node)).toThrow(expect.objectContaining({ field: "basePath" }));
+    await first.close();
+    expect(node.listenerCount("upgrade")).toBe(0);
+    second.attach(node);
+    expect(node.listenerCount("upgrade")).toBe(1);
   });
 
   test("is a fetch handler for everything else", async () => {

@@ -7,7 +7,7 @@ import { connect, type Trouble } from "../../src/connect.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { runCli } from "../e2e/run-cli.ts";
 import { temporaryFolder } from "../e2e/run-program.ts";
-import { freePort } from "../servers/postgres.ts";
+import { freePort } from "../servers/free-port.ts";
 
 const HOUR_MS = 3_600_000;
 const ENGINES = [

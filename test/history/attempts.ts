@@ -97,7 +97,7 @@ function splitByLife(story: JobStory, ended: readonly Op<"settle">[], lives: rea
 function checkCounting({ report }: Bench, story: JobStory): void {
   for (const { before, settle, after } of successionsOf(story)) {
     const isLost = settle.ask.outcome === "lost";
-    const cost = settle.ask.outcome === "release" || settle.ask.outcome === "snooze" ? 0 : 1;
+    const cost = ["release", "snooze", "hold"].includes(settle.ask.outcome) && settle.ask.to !== "retrying" ? 0 : 1;
     const lines = [before.answered.line, ...linesOf(settle), after.answered.line];
     if (after.attempt !== before.attempt + cost) {
       report(
@@ -142,6 +142,7 @@ function tells(entry: StoredAttempt, { ask }: Op<"settle">): boolean {
   switch (ask.outcome) {
     case "release":
     case "snooze":
+    case "hold":
       return true;
     case "completed":
       return entry.outcome === "completed";

@@ -8,6 +8,7 @@ import type { CheckOptions, Family } from "./family.ts";
 import { History } from "./history.ts";
 import { keys } from "./keys.ts";
 import { lease } from "./lease.ts";
+import { limits } from "./limits.ts";
 import type { Line } from "./line.ts";
 import { liveness } from "./liveness.ts";
 import { loss } from "./loss.ts";
@@ -36,6 +37,7 @@ export const FAMILIES: readonly Family[] = [
   cancel,
   capacity,
   slots,
+  limits,
   liveness,
   shutdown,
   progress,
@@ -48,7 +50,7 @@ export interface HistoryOptions extends Partial<CheckOptions> {
   readonly repeatsByItself?: boolean;
 }
 
-const DEFAULTS: CheckOptions = { epsilonMs: 50, timed: false, overlookMs: 0 };
+const DEFAULTS: CheckOptions = { epsilonMs: 50, timed: false, overlookMs: 0, slackTurns: 0 };
 
 /** Checks a history against every invariant. */
 export function checkHistory(lines: Iterable<Line>, options: HistoryOptions = {}): readonly Violation[] {

@@ -10,6 +10,8 @@ export interface CheckOptions {
   readonly timed: boolean;
   /** So long may a claim overlook what has just come, or come back, and take what stands behind it. PostgreSQL may, when it is slow. */
   readonly overlookMs: number;
+  /** So many starts more than its share may a key have, where claims beside each other pass over what another looks at. */
+  readonly slackTurns: number;
   /** Told how long workers were healthy: a promise about healthy workers means nothing where none ever was. */
   readonly onHealth?: (figures: HealthFigures) => void;
 }

@@ -26,6 +26,7 @@ export class History {
   /** Those that gave something or may have. */
   readonly claims: Op<"claim">[] = [];
   readonly configures: Op<"configure">[] = [];
+  readonly keyLimits: Op<"limit-key">[] = [];
   readonly prunes: Op<"prune">[] = [];
   readonly puts: Op<"put-schedule">[] = [];
   readonly unputs: Op<"remove-schedule">[] = [];
@@ -129,6 +130,8 @@ export class History {
         return void this.prunes.push(op);
       case "configure":
         return void this.configures.push(op);
+      case "limit-key":
+        return void this.keyLimits.push(op);
       case "put-schedule":
         return void this.puts.push(op);
       case "remove-schedule":

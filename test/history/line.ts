@@ -32,6 +32,8 @@ export interface SentJob {
   readonly runAt: number | null;
   readonly key: string | null;
   readonly keyTtlMs: number;
+  /** Left out if it has none. */
+  readonly limitKey?: string;
   /** Of type and payload: two jobs with the same are the same request. */
   readonly print: string;
 }
@@ -74,6 +76,8 @@ export interface Asked {
     readonly result: string | null;
     readonly error: string | null;
     readonly ifExpired: boolean;
+    /** For how long the limit key of the job is held; left out if it is not. */
+    readonly holdMs?: number;
     /** A job that comes with it, in the same commit: the delivery of a webhook. */
     readonly made: SentJob | null;
   };
@@ -85,6 +89,7 @@ export interface Asked {
   remove: { readonly job: string; readonly from: readonly Status[] };
   prune: { readonly rules: readonly (Retention & { readonly queue: string })[] };
   configure: { readonly queue: string; readonly change: QueueChange };
+  "limit-key": { readonly queue: string; readonly key: string | null; readonly limits: string | null };
   "put-schedule": {
     readonly schedule: string;
     readonly timing: Timing;
@@ -118,6 +123,7 @@ export interface Answered {
   remove: ChangeSaid;
   prune: { readonly removed?: number };
   configure: Record<string, never>;
+  "limit-key": Record<string, never>;
   "put-schedule": Record<string, never>;
   "remove-schedule": Record<string, never>;
 }
@@ -157,8 +163,8 @@ export interface Seen {
     readonly worker: string;
     readonly job: string;
     readonly fence: number;
-    readonly how: "ok" | "error" | "discard" | "snooze" | "retry-after";
-    /** That it asked for, with a snooze or a retry-after. */
+    readonly how: "ok" | "error" | "discard" | "snooze" | "retry-after" | "hold";
+    /** That it asked for, with a snooze, a hold of its limit key or a retry-after. */
     readonly delayMs?: number;
   };
   /** The handler's signal aborted. */

@@ -15,14 +15,18 @@ export const liveness: Family = {
   begin(bench) {
     const late: { readonly lease: Grant; readonly type: string; readonly dueAt: number }[] = [];
     const busy = new Map<string, { readonly from: number; readonly to: number }[]>();
+    const limited = new Set(bench.history.configures.flatMap(({ ask }) => (typeof ask.change.limits === "string" ? [ask.queue] : [])));
     const longestPollMs = Math.max(0, ...Array.from(bench.history.workers.values(), ({ up }) => up.pollMs * (1 + POLL_JITTER)));
     return {
       job(story) {
         checkEnded(bench, story);
+        const sent = story.sendings[0]?.sent;
+        // What has to wait for a limit is not late.
+        const mayWait = sent !== undefined && (sent.limitKey !== undefined || limited.has(sent.queue));
         for (const lease of leasesOf(story)) {
           noteBusy(busy, story, lease);
-          const dueAt = bench.options.timed ? lateDue(bench, story, lease, longestPollMs) : null;
-          if (dueAt !== null) late.push({ lease, type: story.sendings[0]?.sent.type ?? "", dueAt });
+          const dueAt = bench.options.timed && !mayWait ? lateDue(bench, story, lease, longestPollMs) : null;
+          if (dueAt !== null) late.push({ lease, type: sent?.type ?? "", dueAt });
         }
       },
       end() {

@@ -5,7 +5,10 @@ import type { Granted } from "./line.ts";
 import { happened, lastLine, linesOf, mayHaveHappened, type Op } from "./story.ts";
 import { type Wait, waitsOf } from "./wait.ts";
 
-/** I9 to I11 and pause: a claim takes the lowest rank of what waits in a queue, the first of equals, and nothing from a paused one. */
+/**
+ * I9 to I11 and pause: a claim takes the lowest rank of what waits in a queue, the first of equals, and nothing from a paused one. Where jobs have
+ * limit keys, which take turns and may have to wait, this is so for the jobs of one line: of one type, priority and limit key.
+ */
 export const order: Family = {
   covers: ["I9", "I10", "I11", "pause"],
   begin(bench) {
@@ -13,10 +16,15 @@ export const order: Family = {
     // Whoever claims passes over a job that somebody holds.
     const held = new Set(bench.history.faults.flatMap(({ jobs = [] }) => jobs));
     const sent = new Map<string, Sent>();
+    const keyed = new Set<string>();
     return {
       job(story) {
         const [sending] = story.sendings;
-        if (sending !== undefined) sent.set(story.id, { priority: sending.sent.priority, line: sending.invoked.line });
+        if (sending !== undefined) {
+          const { type, priority, queue, limitKey = null } = sending.sent;
+          sent.set(story.id, { type, priority, limitKey, line: sending.invoked.line });
+          if (limitKey !== null) keyed.add(queue);
+        }
         for (const wait of held.has(story.id) ? [] : waitsOf(story)) {
           if (!wait.isPending || wait.runAt === null) continue;
           const waits = queues.get(wait.queue) ?? [];
@@ -32,7 +40,7 @@ export const order: Family = {
           .sort((a, b) => a.invoked.line - b.invoked.line);
         for (const [queue, waits] of queues) {
           const headStartMs = headStartOf(bench, queue, waits);
-          if (headStartMs !== null) checkOrder(bench, claims, { queue, waits, sent, headStartMs });
+          if (headStartMs !== null) checkOrder(bench, claims, { queue, waits, sent, headStartMs, isKeyed: keyed.has(queue) });
         }
       },
     };
@@ -71,11 +79,14 @@ interface QueueUnderCheck {
   readonly waits: Wait[];
   readonly sent: ReadonlyMap<string, Sent>;
   readonly headStartMs: number;
+  readonly isKeyed: boolean;
 }
 
 /** What is needed of every job to judge a claim: kept small, for there may be very many. */
 interface Sent {
+  readonly type: string;
   readonly priority: number;
+  readonly limitKey: string | null;
   readonly line: number;
 }
 
@@ -133,12 +144,17 @@ function checkClaim(
       if (taken.has(wait.job) || wait.to <= claim.answered!.line || (types !== "*" && !types.includes(wait.type))) continue;
       if (claim.invoked.at < wait.fromAt + options.overlookMs) continue;
       if (better === rank && !cameFirst(wait, sending, lease)) continue;
+      if (under.isKeyed && !isOneLine(wait, sending)) continue;
       const invariant = wait.priority === sending.priority ? "I10" : under.headStartMs === STRICT_HEAD_START_MS ? "I9" : "I11";
       const says = `was claimed before job ${wait.job}, which waited since line ${wait.from} with ${describe(wait, sending)}`;
       report(invariant, lease.job, says, [wait.from, sending.line, ...linesOf(claim)]);
       return;
     }
   }
+}
+
+function isOneLine(wait: Wait, sent: Sent): boolean {
+  return wait.type === sent.type && wait.priority === sent.priority && wait.limitKey === sent.limitKey;
 }
 
 /** Equal ranks go by the store's sequence: whoever was stored before the other was even sent has the lower one. */

@@ -59,13 +59,16 @@ class ProgressWatch {
   readonly #unseen: Unseen[] = [];
   /** Jobs that a stranger held: they could not be claimed, and their reports had to wait. */
   readonly #held: ReadonlySet<string>;
+  /** Queues that were paused, or have limits: their jobs may have to wait. */
   readonly #paused: ReadonlySet<string>;
 
   constructor(bench: Bench) {
     const { faults, configures } = bench.history;
     this.#bench = bench;
     this.#held = new Set(faults.flatMap(({ jobs = [] }) => jobs));
-    this.#paused = new Set(configures.flatMap(({ ask }) => (ask.change.paused === true ? [ask.queue] : [])));
+    this.#paused = new Set(
+      configures.flatMap(({ ask }) => (ask.change.paused === true || typeof ask.change.limits === "string" ? [ask.queue] : [])),
+    );
   }
 
   job(story: JobStory): void {
@@ -101,8 +104,8 @@ class ProgressWatch {
     const [first] = leasesOf(story);
     if (sending === undefined || sending.answered === null || first?.fence !== 1) return;
     if ((sending.answer.status ?? "pending") !== "pending") return;
-    const { queue, type } = sending.sent;
-    if (this.#held.has(story.id) || this.#paused.has(queue)) return;
+    const { queue, type, limitKey } = sending.sent;
+    if (this.#held.has(story.id) || this.#paused.has(queue) || limitKey !== undefined) return;
     const isTouched = [...story.cancels, ...story.removes, ...story.retries, ...story.runNows].some(mayHaveHappened);
     const span = { from: sending.answered.at, to: first.invoked.at };
     if (isTouched || first.answered.at - span.from < LEAST_WAIT_MS) return;

@@ -55,6 +55,14 @@ export function recordingStore(inner: Store, recorder: Recorder): Store {
         () => ["ok", {}],
         () => inner.configure(queue, change),
       ),
+    setKeyLimits: (queue, key, limits) =>
+      recordOne(
+        recorder,
+        "limit-key",
+        { queue, key, limits },
+        () => ["ok", {}],
+        () => inner.setKeyLimits(queue, key, limits),
+      ),
     putSchedule: (spec, nextTick, expected) => {
       const asked = askedOfSchedule(spec, nextTick);
       return recordOne(recorder, "put-schedule", asked, saidOfPut, () => inner.putSchedule(spec, nextTick, expected));
@@ -149,6 +157,14 @@ function recordWithin(verbs: TransactionVerbs | null, recorder: Recorder): Trans
         (answer: LeaseAnswer) => unsure<"settle">(saidOfLease(answer)),
         () => verbs.settle(settlements),
       ),
+    note: (notes) =>
+      recordAll(
+        recorder,
+        "note",
+        notes.map(askedOfLease),
+        (answer: LeaseAnswer) => unsure<"note">(saidOfLease(answer)),
+        () => verbs.note(notes),
+      ),
   };
 }
 
@@ -166,9 +182,10 @@ async function orUnknown<V extends Verb, Answer>(begun: readonly Begun<V>[], cal
 // ── What is asked ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function sentOf(job: NewJob): SentJob {
-  const { id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, idempotencyKey, keyTtlMs, payload } = job;
+  const { id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, idempotencyKey, keyTtlMs, limitKey, payload } = job;
   const print = printOfJob(type, payload);
-  return { job: id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, key: idempotencyKey, keyTtlMs, print };
+  const sent = { job: id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, key: idempotencyKey, keyTtlMs, print };
+  return limitKey === null ? sent : { ...sent, limitKey };
 }
 
 function askedOfLease({ id, fence }: Lease): { job: string; fence: number } {
@@ -179,7 +196,7 @@ function askedOfClaim({ workerId: worker, queues, types, limit, leaseMs, turn, a
   return { worker, queues, types, limit, leaseMs, turn, again };
 }
 
-function askedOfSettlement({ id, fence, outcome, transition, ifExpired, followUp }: Settlement): Asked["settle"] {
+function askedOfSettlement({ id, fence, outcome, transition, ifExpired, holdMs, followUp }: Settlement): Asked["settle"] {
   const { to, delayMs, result, error } = transition;
   return {
     job: id,
@@ -190,6 +207,7 @@ function askedOfSettlement({ id, fence, outcome, transition, ifExpired, followUp
     result: printOfText(result ?? null),
     error: printOfError(error ?? null),
     ifExpired,
+    ...(holdMs === undefined ? {} : { holdMs }),
     made: followUp === null || followUp === undefined ? null : sentOf(followUp),
   };
 }

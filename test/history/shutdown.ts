@@ -57,8 +57,7 @@ function checkLeft({ report, history }: Bench, story: JobStory, lease: Grant, en
   if (end === undefined || lease.answered.line > end.stopped.line) return;
   const { stopped, stopping } = end;
   if ((history.lastUnknown.get(lease.by) ?? 0) > stopping.line) return;
-  // It could not renew the lease for so long that it gave it up by itself.
-  if (story.aborts.some(({ fence, line }) => fence === lease.fence && line < stopping.line)) return;
+  if (gaveUp(story, lease, stopping.line)) return;
   const ours = story.settles.find(
     ({ by, ask, invoked }) => by === lease.by && ask.fence === lease.fence && ask.outcome !== "lost" && invoked.line < stopped.line,
   );
@@ -73,6 +72,13 @@ function checkLeft({ report, history }: Bench, story: JobStory, lease: Grant, en
   if (lost !== undefined && ours?.phase === "ok") {
     report("I24", story.id, "was given back at a shutdown, and counts as lost", [...lines, ...linesOf(ours), ...linesOf(lost)]);
   }
+}
+
+/** It could not renew the lease for so long that it gave it up by itself: before the stop, or after it while a renewal was under way. */
+function gaveUp({ aborts, extends: renewals }: JobStory, { fence }: Grant, stoppingLine: number): boolean {
+  const isUnderWay = (line: number): boolean =>
+    renewals.some(({ ask, invoked, answered }) => ask.fence === fence && invoked.line < line && (answered?.line ?? Infinity) > line);
+  return aborts.some((abort) => abort.fence === fence && (abort.line < stoppingLine || isUnderWay(abort.line)));
 }
 
 /** A process that was stopped for longer than a lease finds its leases gone, and has nothing to give back. */

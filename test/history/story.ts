@@ -149,7 +149,7 @@ export interface Succession {
 }
 
 /**
- * Every claim, reclaim, cancel and release raises the fence by one. So the distance of two fences tells whether anything else happened in
+ * Every claim, reclaim, cancel, release and hold raises the fence by one. So the distance of two fences tells whether anything else happened in
  * between, be it a claim whose answer nobody heard.
  */
 export function successionsOf(story: JobStory): Succession[] {
@@ -166,6 +166,6 @@ export function successionsOf(story: JobStory): Succession[] {
 }
 
 /** From the fence of a lease to that of the next. */
-function fenceStep({ ask }: Op<"settle">): number {
-  return ask.outcome === "release" || ask.outcome === "lost" ? 2 : 1;
+export function fenceStep({ ask }: Op<"settle">): number {
+  return ["release", "lost", "hold"].includes(ask.outcome) ? 2 : 1;
 }

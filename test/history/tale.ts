@@ -176,6 +176,10 @@ export class Tale {
     return this.call("configure", { queue, change }, phase, {}, "operator");
   }
 
+  limitKey(queue: string, key: string | null, limits: string | null, phase: Phase = "ok"): this {
+    return this.call("limit-key", { queue, key, limits }, phase, {}, "operator");
+  }
+
   /** The dump at the end: these jobs, and nothing else. */
   dump(...jobs: readonly (readonly [job: string, status: Status, wishes?: Partial<StoredJob>])[]): readonly Line[] {
     for (const [job, status, wishes] of jobs) this.see("stored-job", storedJob(job, status, this.engine, wishes));

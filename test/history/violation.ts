@@ -20,6 +20,8 @@ export const INVARIANTS = {
   I18: "no worker holds more leases than it has slots",
   I20: "what is due starts, and what ran out is reclaimed",
   I24: "a stop takes nothing new, leaves nothing behind, and ends in time",
+  limit: "no limit is exceeded, and a held key starts nothing",
+  turns: "no key starts more than its share while another waits",
   pause: "a paused queue gives nothing",
   progress: "a healthy worker with pending jobs makes progress every second",
   unseen: "no attempt is lost that no handler saw, unless its process died",

@@ -1,5 +1,5 @@
 import { WAITING } from "../../src/core/job.ts";
-import { happened, type Grant, type JobStory, lastLine, leasesOf, mayHaveHappened, settlementOf } from "./story.ts";
+import { fenceStep, happened, type Grant, type JobStory, lastLine, leasesOf, mayHaveHappened, settlementOf } from "./story.ts";
 
 /** A stretch of the history in which a job surely waited: from the line that says so to the first that may end it. */
 export interface Wait {
@@ -7,6 +7,7 @@ export interface Wait {
   readonly queue: string;
   readonly type: string;
   readonly priority: number;
+  readonly limitKey: string | null;
   /** When it is due by the engine's clock, if that is known. */
   readonly runAt: number | null;
   /** Claimable all the time, and not only waiting for its time. */
@@ -24,8 +25,8 @@ export function waitsOf(story: JobStory): Wait[] {
   const sending = story.sendings.find((sending) => happened(sending) && sending.answered !== null);
   if (sending === undefined) return [];
   const leases = leasesOf(story);
-  const { queue, type, priority } = sending.sent;
-  const about = { job: story.id, queue, type, priority };
+  const { queue, type, priority, limitKey = null } = sending.sent;
+  const about = { job: story.id, queue, type, priority, limitKey };
   const waits: Wait[] = [];
   const first = leases[0];
   if (first?.fence === 1) {
@@ -44,11 +45,9 @@ export function waitsOf(story: JobStory): Wait[] {
     const settle = settlementOf(story, before);
     const after = leases[index + 1];
     if (settle === null || after === undefined || settle.answered === null || !WAITING.includes(settle.ask.to)) continue;
-    const { outcome } = settle.ask;
-    const step = outcome === "release" || outcome === "lost" ? 2 : 1;
-    if (after.fence !== before.fence + step) continue;
+    if (after.fence !== before.fence + fenceStep(settle)) continue;
     const { line: from, at: fromAt } = settle.answered;
-    const isPending = outcome === "release";
+    const isPending = settle.ask.to === "pending";
     waits.push({ ...about, runAt: after.runAt, isPending, from, fromAt, to: endOf(story, from, after), storedBy: null });
   }
   return waits.filter(({ from, to }) => to > from);

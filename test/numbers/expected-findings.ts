@@ -30,6 +30,6 @@ export function expectedFindings({ all, users }: Census, { settings }: Contents,
     else if (capacity !== null && waiting >= 0.9 * capacity) add("queue_nearly_full", waiting, ` ${queue}`);
     if (paused) found.push(`queue_paused ${queue}: ${countIn(jobs, "pending")}`);
   }
-  add("handlers_abandoned", workers.reduce((sum, { abandoned }) => sum + abandoned, 0)); // prettier-ignore
+  add("handlers_abandoned", workers.reduce((sum, { abandoned }) => sum + abandoned, 0)); // oxfmt-ignore
   return found.sort();
 }

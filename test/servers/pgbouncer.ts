@@ -4,7 +4,8 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, identity } from "./postgres.ts";
+import { freePort } from "./free-port.ts";
+import { identity } from "./postgres.ts";
 
 const PROGRAM = "pgbouncer";
 

@@ -2,7 +2,6 @@ import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
@@ -10,6 +9,7 @@ import { openPostgresStore } from "../../src/store/postgres/postgres-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Engine } from "../conformance/harness.ts";
 import { FIRST_DATA } from "./first-data.ts";
+import { freePort } from "./free-port.ts";
 import { KEPT } from "./kept-connections.ts";
 
 /** A PostgreSQL of our own, in a temporary folder, on a free port of loopback. */
@@ -276,14 +276,6 @@ function ended(child: ChildProcess | null): Promise<void> {
   if (child === null || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   child.ref();
   return new Promise((resolve) => child.once("exit", () => resolve()));
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 // ── The engine, as the conformance suites take it ──────────────────────────────────────────────────────────────────────────────────

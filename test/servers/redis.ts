@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Cluster, Redis } from "ioredis";
@@ -10,6 +9,7 @@ import { openStore } from "../../src/store/open-store.ts";
 import { parseRedisUrl } from "../../src/store/redis/url.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Engine } from "../conformance/harness.ts";
+import { freeRedisPort } from "./free-port.ts";
 
 /** A server or Cluster that tests and bench have to themselves. */
 export interface RedisServer {
@@ -83,7 +83,7 @@ export async function startSentinel(): Promise<SentinelServers> {
   const master = await startRedis();
   const replica = await startRedis({ args: ["--replicaof", "127.0.0.1", String(master.port)] });
   const folder = mkdtempSync(join(tmpdir(), "millrace-redis-"));
-  const port = await freePort();
+  const port = await freeRedisPort();
   const settings = [
     `port ${port}`,
     "bind 127.0.0.1",
@@ -149,7 +149,7 @@ process.stdin.on("data", (text) => (word += text)).on("end", end).on("error", en
 
 async function startNode(folder: string, options: RedisServerOptions, wantedPort?: number): Promise<Node> {
   for (let tries = 0; ; tries++) {
-    const port = wantedPort ?? (await freePort());
+    const port = wantedPort ?? (await freeRedisPort());
     const persistence = options.appendOnly === undefined ? ["no"] : ["yes", "--appendfsync", options.appendOnly];
     const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", ...persistence];
     mkdirSync(folder, { recursive: true });
@@ -178,22 +178,6 @@ async function startNode(folder: string, options: RedisServerOptions, wantedPort
 async function answers(port: number): Promise<"ready"> {
   await admin(port, (redis) => redis.ping());
   return "ready";
-}
-
-/** A port that is free, and so is the one 10,000 above it, which a Cluster uses between its nodes. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
-    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once("error", () => resolve(false));
-    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
-  });
 }
 
 /** Runs commands on one server, as an operator would. Waits for a server that is only starting. */

@@ -1,5 +1,5 @@
 import type { Context, Handler } from "../../src/client/client.ts";
-import { Discard, RetryAfter, Snooze } from "../../src/core/control-errors.ts";
+import { Discard, HoldKey, RetryAfter, Snooze } from "../../src/core/control-errors.ts";
 import type { Job } from "../../src/core/job.ts";
 import { type Clock, sleep } from "../../src/lib/clock.ts";
 import type { Seen } from "../history/line.ts";
@@ -12,7 +12,7 @@ import type { Recorder } from "../history/recorder.ts";
  */
 export type Step =
   | readonly ["ok" | "throw" | "discard" | "stubborn" | "notes" | "spawn" | "block" | "transact", ms: number]
-  | readonly ["snooze" | "retry-after", ms: number, delayMs: number];
+  | readonly ["snooze" | "retry-after" | "hold", ms: number, delayMs: number];
 
 /** The payload of a simulated job. */
 export interface Script {
@@ -98,6 +98,9 @@ function finish([kind, ms, delayMs = 0]: Step, end: (how: Seen["end"]["how"], de
     case "snooze":
       end("snooze", delayMs);
       throw new Snooze(delayMs);
+    case "hold":
+      end("hold", delayMs);
+      throw new HoldKey(delayMs);
     case "retry-after":
       end("retry-after", delayMs);
       throw new RetryAfter(delayMs);

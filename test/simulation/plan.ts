@@ -37,6 +37,8 @@ export const TRAITS = [
   "batches",
   "spawns",
   "waits",
+  "limit-keys",
+  "holds",
 ] as const;
 export type Trait = (typeof TRAITS)[number];
 
@@ -84,6 +86,18 @@ const QUEUE_KINDS: readonly QueueOptions[] = [
   { retention: { age: "1d", count: 3, keepAtLeast: 2_000 } },
 ];
 
+/** Beside what kind it is: some queues have limits. */
+const LIMITS: readonly QueueOptions[] = [
+  {},
+  {},
+  {},
+  { limits: { running: 2 } },
+  { limits: { perKey: { running: 1 } } },
+  { limits: { running: 3, perKey: { running: 1, waiting: 4 } } },
+  { limits: { rate: "2/s", burst: 3 } },
+  { limits: { running: 2, perKey: { rate: "1/s" } } },
+];
+
 /** Chooses a world. */
 export function planWorld(random: Random): WorldPlan {
   const queues = planQueues(random.fork("queues"));
@@ -107,7 +121,8 @@ export function planWorld(random: Random): WorldPlan {
 
 function planQueues(random: Random): Record<string, QueueOptions> {
   const names = ["default", "other", "third"].slice(0, random.int(1, 3));
-  return Object.fromEntries(names.map((name) => [name, random.pick(QUEUE_KINDS)]));
+  const limits = random.fork("limits");
+  return Object.fromEntries(names.map((name) => [name, { ...random.pick(QUEUE_KINDS), ...limits.pick(LIMITS) }]));
 }
 
 /** The first process serves everything, so that nothing is without a worker when all is well. */

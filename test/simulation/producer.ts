@@ -105,10 +105,12 @@ function codeOf(error: unknown): string | null {
 // ── Which jobs there are ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const KEYS = ["red", "green", "blue", "white"];
+const LIMIT_KEYS = ["ann", "bob", "eve"];
 
 function jobFor({ plan }: Stage, random: Random, tag: string): NewJob {
   const has = (trait: Trait, probability: number): boolean => plan.traits.has(trait) && random.chance(probability);
   const isKeyed = has("keys", 0.5);
+  const limitKey = has("limit-keys", 0.7) ? random.pick(LIMIT_KEYS) : undefined;
   return {
     type: random.pick(TYPES),
     queue: random.pick(Object.keys(plan.queues)),
@@ -120,6 +122,7 @@ function jobFor({ plan }: Stage, random: Random, tag: string): NewJob {
     ...(has("priorities", 0.7) ? { priority: random.pick(["low", "default", "high", "critical", 5] as const) } : {}),
     ...(has("delays", 0.4) ? { delay: random.int(1, 8_000) } : {}),
     ...(has("timeouts", 0.5) ? { timeout: random.pick([300, 1_500, 4_000]) } : {}),
+    ...(limitKey === undefined ? {} : { limitKey }),
     ...(isKeyed ? { idempotencyKey: random.pick(KEYS), keyTtl: random.pick([0, 2_000, 60_000]) } : {}),
   };
 }
@@ -131,6 +134,7 @@ function stepsFor(random: Random, has: (trait: Trait, probability: number) => bo
     if (has("failures", 0.5)) steps.push(["throw", workMs()]);
     else if (has("snoozes", 0.3)) steps.push(["snooze", workMs(), random.pick([0, 1_000, 2_500])]);
     else if (has("retry-after", 0.3)) steps.push(["retry-after", workMs(), random.pick([0, 700, 3_000])]);
+    else if (has("holds", 0.3)) steps.push(["hold", workMs(), random.pick([1_000, 2_500])]);
     else if (has("stubborn", 0.4)) steps.push(["stubborn", random.int(1_000, 10_000)]);
   }
   if (has("discards", 0.15)) steps.push(["discard", workMs()]);

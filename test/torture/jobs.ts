@@ -20,6 +20,11 @@ export const GRACE_MS = 3_000;
 /** The queue that operators pause now and then. */
 export const PAUSED_QUEUE = "side";
 
+/** The queue with limits, which operators change now and then. */
+export const LIMITED_QUEUE = "tenants";
+/** The queue whose limit keys only take turns. */
+const TURNS_QUEUE = "turns";
+
 const KEEP_ALL = { retention: { count: 1_000_000, age: "30d" } } as const satisfies QueueOptions;
 
 /** The queues of a run. Nothing is pruned, so that everything can be checked at the end. */
@@ -27,6 +32,8 @@ export const QUEUES: Readonly<Record<string, QueueOptions>> = {
   main: KEEP_ALL,
   [PAUSED_QUEUE]: { ...KEEP_ALL, capacity: 60 },
   fair: { ...KEEP_ALL, headStart: 200 },
+  [LIMITED_QUEUE]: { ...KEEP_ALL, limits: { running: 8, perKey: { running: 2 } } },
+  [TURNS_QUEUE]: KEEP_ALL,
 };
 
 const TICK: Script = { steps: [["ok", 3]] };
@@ -45,16 +52,19 @@ export type NewTortureJob = Omit<JobInput, "type" | "payload"> & {
 export const TYPES = ["mail", "bill", "report"] as const;
 /** How the last attempt ends, by how often it does. */
 const LAST = [...Array<"ok">(30).fill("ok"), ...Array<"notes">(4).fill("notes"), "discard", "throw", "spawn"] as const;
+export const LIMIT_KEYS = ["ann", "bob", "eve", "joe"];
 const KEYS = ["red", "green", "blue", "white", "black", "grey"];
 
 /** A job by chance. `tag` makes its payload another one than all others. */
 export function jobFor(random: Random, tag: string): NewTortureJob {
   const isKeyed = random.chance(0.06);
+  const queue = random.pick(["main", "main", PAUSED_QUEUE, "fair", LIMITED_QUEUE, TURNS_QUEUE]);
   return {
     type: random.pick(TYPES),
-    queue: random.pick(["main", "main", PAUSED_QUEUE, "fair"]),
+    queue,
+    ...limitKeyFor(random, queue),
     // Jobs with a key are the same request again and again, now and then another one.
-    payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 20]] } : { tag, steps: stepsFor(random) },
+    payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 20]] } : { tag, steps: stepsFor(random, queue) },
     maxRetries: random.pick([0, 2, 4]),
     // No more: after a third loss it would stay away for up to two minutes, and the end of the run with it.
     maxLost: random.pick([0, 1, 2]),
@@ -69,15 +79,19 @@ export function jobFor(random: Random, tag: string): NewTortureJob {
 
 /** Many at once that nobody is in a hurry for: so there is work that waits. */
 export function burstFor(random: Random, tag: string): NewTortureJob[] {
-  return Array.from({ length: random.int(50, 300) }, (_, index) => ({
-    type: random.pick(TYPES),
-    queue: random.pick(["main", "fair"]),
-    payload: { tag: `${tag}-${index}`, steps: [["ok", random.int(0, 30)]] },
-    priority: "low",
-  }));
+  return Array.from({ length: random.int(50, 300) }, (_, index) => {
+    const queue = random.pick(["main", "fair", LIMITED_QUEUE, TURNS_QUEUE]);
+    const steps: Script["steps"] = [["ok", random.int(0, 30)]];
+    return { type: random.pick(TYPES), queue, ...limitKeyFor(random, queue), payload: { tag: `${tag}-${index}`, steps }, priority: "low" };
+  });
 }
 
-function stepsFor(random: Random): Step[] {
+function limitKeyFor(random: Random, queue: string): { limitKey?: string } {
+  const hasKeys = queue === LIMITED_QUEUE || queue === TURNS_QUEUE;
+  return hasKeys && random.chance(0.9) ? { limitKey: random.pick(LIMIT_KEYS) } : {};
+}
+
+function stepsFor(random: Random, queue: string): Step[] {
   // A few run for longer than a lease lasts, and live by its renewals.
   const workMs = (): number => (random.chance(0.02) ? random.int(LEASE_MS, 2 * LEASE_MS) : random.int(0, 30));
   const kind = random.int(1, 100);
@@ -85,6 +99,7 @@ function stepsFor(random: Random): Step[] {
   if (kind <= 10) steps.push(["throw", workMs()]);
   else if (kind <= 12) steps.push(["snooze", workMs(), 1_000]);
   else if (kind <= 15) steps.push(["retry-after", workMs(), random.int(0, 400)]);
+  else if (kind === 16 && queue === LIMITED_QUEUE) steps.push(["hold", workMs(), 1_000]);
   else if (kind <= 17) steps.push(["stubborn", random.int(0, 2 * LEASE_MS)]);
   steps.push([random.pick(LAST), workMs()]);
   return steps;

@@ -4,13 +4,16 @@ import { expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import {
   type Client,
+  type Completed,
   connect,
+  type Context,
   type DefinedJob,
   defineJob,
   type EnqueuedJob,
   type EnqueueResult,
   type HandledJob,
   type HeardJob,
+  HoldKey,
   type Job,
   type JobInput,
   type JobsOf,
@@ -186,6 +189,45 @@ test("a handler returns what its definition says", () => {
   expectTypeOf(report.handle(() => ({ pages: 5 }))).toEqualTypeOf<HandledJob<{ pages: number }>>();
 });
 
+test("ctx.complete takes what the definition says of its result, and a handler may return it", () => {
+  const tx = {};
+  compiled((client) => [
+    report.handle(async (_, ctx) => ctx.complete({ pages: "5" }, { tx })),
+    report.handle((_, ctx) => ctx.complete({ pages: 5 }, { tx })),
+    report.handle(async ({ day }, ctx) => (day === 0 ? { pages: 0 } : ctx.complete({ pages: 5 }, { tx }))),
+    report.handle(async (_, ctx) => {
+      const done = await ctx.complete({ pages: 5 }, { tx });
+      expectTypeOf(done).toEqualTypeOf<Completed>();
+      return done;
+    }),
+    report.handle((_, ctx) =>
+      ctx.complete(
+        // @ts-expect-error -- pages is missing
+        { page: 5 },
+        { tx },
+      ),
+    ),
+    // @ts-expect-error -- the result is missing: it returns neither one nor what complete resolves to
+    report.handle(async (_, ctx) => void (await ctx.complete({ pages: 5 }, { tx }))),
+    // @ts-expect-error -- sent is true or false
+    told.handle((_, ctx) => ctx.complete({ sent: "yes" }, { tx })),
+    report.handleMany((given, ctx) => Promise.all(given.map((job) => ctx.of(job).complete({ pages: 5 }, { tx })))),
+    report.handleMany(async (given, ctx) => {
+      // @ts-expect-error -- pages is missing
+      await ctx.of(given[0]!).complete({}, { tx });
+    }),
+    // Without a result in the definition anything will do.
+    mail.handle((_, ctx) => ctx.complete({ anything: 1 }, { tx })),
+    client.work({ mail: async (_: Mail, ctx) => ctx.complete({ anything: 1 }, { tx }) }),
+  ]);
+  // A handler whose context says nothing of the result fits every definition of its payload.
+  const plainly = async (_: { day: number }, ctx: Context<{ day: number }>) => ctx.complete({ pages: 5 }, { tx });
+  compiled(() => report.handle(plainly));
+  const nothing = async (_: unknown, ctx: Context): Promise<void> => ctx.complete(5, { tx });
+  compiled(() => mail.handle(nothing));
+  expectTypeOf(report.handle((_, ctx) => ctx.complete({ pages: 5 }, { tx }))).toExtend<HandledJob<{ pages: number | string }>>();
+});
+
 test("a schedule of a definition has its payload", () => {
   compiled((client) => [
     client.schedules.upsert({ name: "nightly", cron: "0 3 * * *", job: report, payload: { day: 1 }, timeout: "5m" }),
@@ -291,5 +333,31 @@ test("a listener gets what its event has, and only workers have events of their 
     // @ts-expect-error -- results are missing
     client.use({ enqueue: async () => {} });
     client.use({ handle: (payload, { signal }, next) => (signal.aborted ? null : next(payload)) });
+  });
+});
+
+test("limits are typed where they are set, and keys where jobs are made", () => {
+  compiled(async (client) => {
+    await client.configure("mail", { limits: { running: 5, rate: "100/s", burst: 2, perKey: { running: null, waiting: 10 } } });
+    await client.configure("mail", { limits: null });
+    // @ts-expect-error -- only a key has a weight
+    await client.configure("mail", { limits: { weight: 2 } });
+    // @ts-expect-error -- a rate is a text
+    await client.configure("mail", { limits: { rate: 5 } });
+    await client.limits.set("mail", null, { weight: 2 });
+    // @ts-expect-error -- the key is missing
+    await client.limits.set("mail", { weight: 2 });
+    await client.enqueue("t", null, { limitKey: "acme", cost: 2 });
+    // @ts-expect-error -- a key is a text
+    await client.enqueue("t", null, { limitKey: 7 });
+    await client.schedules.upsert({ name: "s", every: "1h", type: "t", limitKey: "acme", cost: 2 });
+    expectTypeOf((await client.limits.use("mail"))!.keys[0]!.heldUntil).toEqualTypeOf<number | null>();
+    client.work({
+      t: (_payload, ctx) => {
+        expectTypeOf(ctx.spend).toEqualTypeOf<(units: number) => void>();
+        expectTypeOf(ctx.job.limitKey).toEqualTypeOf<string | null>();
+        throw new HoldKey("30s");
+      },
+    });
   });
 });

@@ -27,6 +27,11 @@ test("every option of the public types may be undefined", () => {
   expectTypeOf<Exact<millrace.ListJobs>>().toBeNever();
   expectTypeOf<Exact<millrace.QueueOptions>>().toBeNever();
   expectTypeOf<Exact<NonNullable<millrace.QueueOptions["retention"]>>>().toBeNever();
+  expectTypeOf<Exact<millrace.LimitOptions>>().toBeNever();
+  expectTypeOf<Exact<millrace.KeyLimitOptions>>().toBeNever();
+  expectTypeOf<Exact<millrace.OneKeyLimitOptions>>().toBeNever();
+  expectTypeOf<Exact<OptionsOf<millrace.Client["limits"]["list"], 1>>>().toBeNever();
+  expectTypeOf<Exact<OptionsOf<millrace.Client["limits"]["use"], 1>>>().toBeNever();
   expectTypeOf<Exact<Extract<millrace.ScheduleInput, { cron: string; type: string }>>>().toBeNever();
   expectTypeOf<Exact<Extract<millrace.ScheduleInput, { cron: string; job: object }>>>().toBeNever();
   expectTypeOf<Exact<millrace.WorkOptions>>().toBeNever();

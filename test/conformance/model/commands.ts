@@ -4,12 +4,14 @@ import type { Facets } from "../../../src/core/facets.ts";
 import { type Status, STATUSES } from "../../../src/core/job.ts";
 import { CANCEL, type Move, OPEN, type Outcome, RETRY, RUN_NOW } from "../../../src/core/lifecycle.ts";
 import type { Claim, LeasedRecord, Settlement } from "../../../src/store/store.ts";
-import { BOOM, claimOf, type Held, settlementOf, type World } from "../world.ts";
+import { BOOM, claimOf, type Held, settlementOf, type Wishes, type World } from "../world.ts";
 import { comparable, same } from "./compare.ts";
 import type { ChangeKind, Report } from "./reference.ts";
+import { limitCommands, said } from "./limit-commands.ts";
+import type { Said } from "./limit-rules.ts";
 import { scheduleCommands } from "./schedule-commands.ts";
 import { command, type Command, pickFrom } from "./step.ts";
-import { happened, type Model } from "./state.ts";
+import { happened, LIMIT_KEYS, type Model } from "./state.ts";
 
 const QUEUES = ["a", "b", "c", "a~webhooks"];
 const TYPES = ["t0", "t1", "t2"];
@@ -29,6 +31,8 @@ const common = {
   tags: fc.subarray(["red", "blue"]),
   facets: FACETS,
   blocked: fc.constantFrom(false, false, false, false, true),
+  limitKey: fc.constantFrom(undefined, ...LIMIT_KEYS),
+  cost: fc.constantFrom(1, 1, 1, 3),
 };
 
 const wishes = fc.oneof(
@@ -43,17 +47,35 @@ const wishes = fc.oneof(
   }),
 );
 
-const insert = command("insert", fc.array(wishes, { minLength: 1, maxLength: 5 }), async (list, model, world) => {
+/** Many of a few lines, so that limits and turns have something to decide. */
+const line = fc.record({
+  queue: fc.constant("a"),
+  type: fc.constant("t0"),
+  limitKey: fc.constantFrom(undefined, "x", "x", "y"),
+  cost: fc.constantFrom(1, 1, 3),
+  delay: fc.constantFrom(0, 0, 0, 0, 1_000),
+  blocked: fc.constant(false),
+  facets: fc.constant(null),
+});
+
+const insert = command("insert", fc.array(wishes, { minLength: 1, maxLength: 5 }), insertAll);
+const insertLine = command("insert a line", fc.array(line, { minLength: 3, maxLength: 8 }), insertAll);
+
+type JobWish = Wishes & { readonly blocked: boolean; readonly facets: Facets | null };
+
+async function insertAll(list: readonly JobWish[], model: Model, world: World): Promise<void> {
   const jobs = list.map(({ blocked, facets, ...wish }) => ({ ...world.job(wish), blocked, facets }));
   const answers = await world.store.insert(jobs);
   jobs.forEach((job, index) => {
     const expected = model.reference.insert(job);
-    happened(`insert ${job.blocked ? "blocked " : ""}${expected.kind}`);
+    happened(
+      `insert ${job.blocked ? "blocked " : ""}${expected.kind}${expected.kind === "full" && expected.limitKey !== undefined ? " key" : ""}`,
+    );
     const answer = answers[index]!;
     same(answer.kind === "known" ? { ...answer, job: comparable(answer.job) } : answer, expected, `answer to insert ${job.id}`);
     model.inserted.push(job);
   });
-});
+}
 
 const insertAgain = command("insert again", fc.nat(), async (pick, model, world) => {
   const job = pickFrom(model.inserted, pick);
@@ -75,28 +97,32 @@ function pickFields(answer: object): object {
 
 const claimWishes = fc.record({
   workerId: fc.constantFrom("w1", "w2"),
-  queues: fc.shuffledSubarray(QUEUES, { minLength: 1 }),
+  queues: fc.oneof(fc.shuffledSubarray(QUEUES, { minLength: 1 }), fc.constant(["a"])),
   types: fc.oneof({ weight: 3, arbitrary: fc.constant("*" as const) }, { weight: 1, arbitrary: fc.shuffledSubarray(TYPES) }),
   limit: fc.constantFrom(0, 1, 2, 3, 5, 8),
   leaseMs: fc.constantFrom(1_000, 10_000, 30_000),
 });
 
-function expectClaim(model: Model, claim: Claim, leases: readonly LeasedRecord[]): void {
-  const expected = model.reference.claim(claim.workerId, claim.queues, claim.types, claim.limit, claim.leaseMs);
+function expectClaim(model: Model, claim: Claim, leases: readonly LeasedRecord[], againInMs: number | null): void {
+  const ids = leases.map(({ id }) => id);
+  const { leases: expected, wrong, nextInMs } = model.reference.claim(claim, ids);
+  expect(wrong, `the choice of the claim: ${ids.join(", ")}`).toBeNull();
   happened(expected.length > 0 ? "claim some" : "claim none");
-  same(
-    leases.map(({ id }) => id),
-    expected.map(({ id }) => id),
-    "the order of the claim",
-  );
+  // It may be asked once more at the time of the first of two limits.
+  if (nextInMs !== null) {
+    happened("claim waits for time");
+    expect(againInMs, `when the next may start: in ${nextInMs} ms at the latest`).toSatisfy(
+      (ms) => ms !== null && ms > 0 && ms <= nextInMs,
+    );
+  }
   leases.forEach((lease, index) => same(comparable(lease), comparable(expected[index]!), `lease of ${lease.id}`));
   model.leases.push(...leases);
 }
 
 const claim = command("claim", claimWishes, async (wish, model, world) => {
   const claim = claimOf(wish);
-  const { claimed } = await world.store.exchange([], [claim]);
-  expectClaim(model, claim, claimed[0]!);
+  const { claimed, againInMs } = await world.store.exchange([], [claim]);
+  expectClaim(model, claim, claimed[0]!, againInMs?.[0] ?? null);
 });
 
 const runMs = fc.constantFrom(0, 3, 250, 9_999.5);
@@ -105,15 +131,17 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.record({ kind: fc.constant("failed" as const), error: fc.constant(BOOM), delayMs: fc.constantFrom(undefined, 0, 700), runMs }),
   fc.record({ kind: fc.constant("discard" as const), error: fc.constant(BOOM), runMs }),
   fc.record({ kind: fc.constant("snooze" as const), delayMs: fc.constantFrom(0, 3_000) }),
+  fc.record({ kind: fc.constant("hold" as const), delayMs: fc.constant(1_000) }),
   fc.constant({ kind: "release" as const }),
   fc.constant({ kind: "lost" as const }),
 );
 
 /** The core decides for the store; the reference is told only what the core was told, and how long the delay is. */
-function decide(held: Held, outcome: Outcome, ifExpired: boolean): { settlement: Settlement; report: Report } {
-  const settlement = settlementOf(held, outcome, ifExpired);
+function decide(held: Held, outcome: Outcome, ifExpired: boolean, told: Said = {}): { settlement: Settlement; report: Report } {
+  const said = outcome.kind === "hold" ? { holdMs: outcome.delayMs, ...told } : told;
+  const settlement = { ...settlementOf(held, outcome, ifExpired), ...said };
   const { delayMs } = settlement.transition;
-  return { settlement, report: { outcome, delayMs: delayMs ?? 0, deadLetters: held.deadLetters, ifExpired } };
+  return { settlement, report: { outcome, delayMs: delayMs ?? 0, deadLetters: held.deadLetters, ifExpired, said } };
 }
 
 function current(model: Model): LeasedRecord[] {
@@ -169,35 +197,39 @@ function expectSettled(model: Model, decided: readonly { settlement: Settlement;
 
 const settle = command(
   "settle",
-  fc.array(fc.record({ which, pick: fc.nat(), outcome, ifExpired: fc.constantFrom(false, false, false, true) }), {
+  fc.array(fc.record({ which, pick: fc.nat(), outcome, ifExpired: fc.constantFrom(false, false, false, true), said }), {
     minLength: 1,
     maxLength: 4,
   }),
   async (list, model, world) => {
-    const decided = list.flatMap(({ which, pick, outcome, ifExpired }) => {
+    const decided = list.flatMap(({ which, pick, outcome, ifExpired, said }) => {
       const lease = someLease(model, which, pick);
-      return lease === undefined ? [] : [decide(lease, outcome, ifExpired)];
+      return lease === undefined ? [] : [decide(lease, outcome, ifExpired, said)];
     });
     await settleAll(model, world, decided);
   },
 );
 
-/** What a busy worker does: reports what it finished and claims anew, in one call. (Whether a release is claimed by it again is open.) */
+/** What a busy worker does: reports what it finished and claims anew, in one call. (Whether what it gave back is claimed by it again is open.) */
 const exchange = command(
   "exchange",
-  fc.record({ picks: fc.array(fc.nat(), { maxLength: 3 }), outcome: outcome.filter(({ kind }) => kind !== "release"), claimWishes }),
+  fc.record({
+    picks: fc.array(fc.nat(), { maxLength: 3 }),
+    outcome: outcome.filter(({ kind }) => kind !== "release" && kind !== "hold"),
+    claimWishes,
+  }),
   async ({ picks, outcome, claimWishes }, model, world) => {
     const holding = current(model);
     const decided = [...new Set(picks.map((pick) => pickFrom(holding, pick)))].flatMap((lease) =>
       lease === undefined ? [] : [decide(lease, outcome, false)],
     );
     const claim = claimOf(claimWishes);
-    const { settled, claimed } = await world.store.exchange(
+    const { settled, claimed, againInMs } = await world.store.exchange(
       decided.map(({ settlement }) => settlement),
       [claim],
     );
     expectSettled(model, decided, settled);
-    expectClaim(model, claim, claimed[0]!);
+    expectClaim(model, claim, claimed[0]!, againInMs?.[0] ?? null);
   },
 );
 
@@ -320,6 +352,7 @@ const query = fc.record({
   internal: fc.constantFrom(undefined, true),
   priority: seldom({ min: 0, max: 10 }, { min: 1, max: 1 }),
   tag: seldom("red", "blue"),
+  limitKey: seldom(...LIMIT_KEYS),
   facets: seldom<Facets>({ c: "x" }, { c: "x", d: "1" }, { d: "1" }, { c: "z" }),
   q: seldom("RED", "K1", "t1", "boom", "cancelled while", "u0000", "2"),
   back: seldom(1_000, 60_000),
@@ -437,6 +470,7 @@ const reopen = command("reopen", fc.constant(null), async (_, _model, world) => 
 /** How often each is drawn: much work, some upkeep, now and then somebody who meddles. */
 const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
   [4, insert],
+  [2, insertLine],
   [1, insertAgain],
   [3, claim],
   [3, settle],
@@ -462,4 +496,7 @@ const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
   [1, reopen],
 ];
 
-export const commands: Command[] = WEIGHTS.flatMap(([times, command]) => Array<Command>(times).fill(command)).concat(scheduleCommands);
+export const commands: Command[] = WEIGHTS.flatMap(([times, command]) => Array<Command>(times).fill(command)).concat(
+  limitCommands,
+  scheduleCommands,
+);

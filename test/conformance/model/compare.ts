@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import type { JobRecord } from "../../../src/core/job.ts";
-import type { CounterRow } from "../../../src/store/store.ts";
+import { type CounterRow, MAX_HOLDERS } from "../../../src/store/store.ts";
 import type { World } from "../world.ts";
 import type { Reference } from "./reference.ts";
-import type { Model } from "./state.ts";
+import { LIMIT_KEYS, type Model } from "./state.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -20,6 +20,7 @@ export async function compareStep(model: Model, world: World): Promise<void> {
   const { reference, steps } = model;
   await compareJobs(reference, world);
   if (steps % 3 === 0) await compareQueues(reference, world);
+  if (steps % 5 === 1) await compareLimits(reference, world, pickOne([...reference.queues.keys()], Math.floor(steps / 5)));
   if (steps % 3 === 1) await compareTotals(reference, world);
   if (steps % 3 === 2) await compareStories(reference, world, pickOne([...reference.known], Math.floor(steps / 3)));
   if (steps % 10 === 0) await comparePeriods(reference, world);
@@ -31,13 +32,14 @@ export async function compareEnd(model: Model, world: World): Promise<void> {
   const { reference } = model;
   await compareJobs(reference, world);
   await compareQueues(reference, world);
+  await compareLimits(reference, world, [...reference.queues.keys()]);
   await compareTotals(reference, world);
   await compareStories(reference, world, [...reference.known]);
   await comparePeriods(reference, world);
 }
 
-function pickOne(ids: readonly string[], turn: number): string[] {
-  return ids.length === 0 ? [] : [ids[turn % ids.length]!];
+function pickOne(names: readonly string[], turn: number): string[] {
+  return names.length === 0 ? [] : [names[turn % names.length]!];
 }
 
 async function compareJobs(reference: Reference, world: World): Promise<void> {
@@ -64,6 +66,34 @@ async function compareQueues(reference: Reference, world: World): Promise<void> 
     same({ settings, paused }, expected, `settings of ${name}`);
     const cells = counts.filter(({ count }) => count !== 0).map(({ status, level, count }) => [`${status} ${level}`, count] as const);
     same(sorted(Object.fromEntries(cells)), sorted(reference.counts(name)), `tallies of ${name}`);
+  }
+}
+
+/** Leases, waiting jobs and holds of each limit key, and the busiest of them. */
+async function compareLimits(reference: Reference, world: World, queues: readonly string[]): Promise<void> {
+  for (const name of queues) {
+    const use = await world.store.limitUse(name, LIMIT_KEYS);
+    for (const { key, running, waiting, heldUntil, holders } of use!.keys) {
+      const { ofKey, ...expected } = reference.limitUse(name, key);
+      same({ running: use!.running, waiting, heldUntil }, expected, `use of ${name} ${key}`);
+      same(
+        { running, holders: holders.length },
+        { running: ofKey.length, holders: Math.min(MAX_HOLDERS, ofKey.length) },
+        `leases of ${key}`,
+      );
+      same(
+        holders.filter((id) => !ofKey.includes(id)),
+        [],
+        `holders of ${key}`,
+      );
+    }
+    const busiest = (await world.store.busiestKeys(name, 10)).map(({ running }) => running);
+    const leases = LIMIT_KEYS.map((key) => reference.limitUse(name, key)).filter(({ ofKey, waiting }) => ofKey.length + waiting > 0);
+    same(
+      busiest,
+      leases.map(({ ofKey }) => ofKey.length).sort((one, other) => other - one),
+      `the busiest keys of ${name}`,
+    );
   }
 }
 

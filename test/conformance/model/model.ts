@@ -20,10 +20,11 @@ const MAX_COMMANDS = 140;
 const MUST_HAPPEN = `
   insert created, insert known, insert conflict, insert pruned, insert full, insert again created,
   claim some, claim none, repeat ok, repeat stale, extend ok, extend stale, extend cancelled, note ok, note stale,
-  settle completed ok, settle failed ok, settle discard ok, settle snooze ok, settle release ok, settle lost ok,
+  settle completed ok, settle failed ok, settle discard ok, settle snooze ok, settle release ok, settle lost ok, settle hold ok,
   settle completed stale, settle failed stale, settle discard stale, settle snooze stale, settle release stale, settle lost stale,
   settle completed cancelled, cancel ok, cancel refused, retry ok, retry refused, run now ok, run now refused,
   remove ok, remove refused, remove missing, promote some, reclaim some, prune some, list some, list internal,
+  claim waits for time, set limits, set limits of a key, list limits, insert full key,
   put schedule, put schedule refused, tick ticked, tick stale`
   .split(",")
   .map((effect) => effect.trim());
@@ -46,7 +47,7 @@ export function modelSuite(engine: Engine, usualRuns: number = MANY_RUNS): void 
 async function runOnce(engine: Engine, list: Iterable<fc.AsyncCommand<Model, Real>>): Promise<void> {
   const world = await World.open(engine);
   try {
-    const reference = new Reference(world.clock.now());
+    const reference = new Reference(world.clock.now(), engine.placesReturnLate !== undefined);
     const model: Model = { reference, leases: [], inserted: [], sent: [], versions: new Map(), steps: 0 };
     const real: Real = { connections: [world, await world.elsewhere()] };
     await fc.asyncModelRun(() => ({ model, real }), list);

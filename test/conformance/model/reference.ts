@@ -12,7 +12,8 @@ import type { Move, Outcome } from "../../../src/core/lifecycle.ts";
 import type { Manual, ManualChange } from "../../../src/core/manual-change.ts";
 import type { QueueSettings } from "../../../src/core/queue.ts";
 import type { ScheduleSpec } from "../../../src/core/schedule-record.ts";
-import type { InsertAnswer, LeaseAnswer, LeasedRecord, ListQuery, PruneRule } from "../../../src/store/store.ts";
+import type { Claim, InsertAnswer, LeaseAnswer, LeasedRecord, ListQuery, PruneRule } from "../../../src/store/store.ts";
+import { LimitRules, type Said } from "./limit-rules.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -42,6 +43,15 @@ interface ModelQueue {
   paused: boolean;
 }
 
+/** What a claim must have taken, given what the store chose where it may choose. */
+export interface ModelClaim {
+  readonly leases: LeasedRecord[];
+  /** What was wrong with the choice. */
+  readonly wrong: string | null;
+  /** By when a job may start that waits for time. */
+  readonly nextInMs: number | null;
+}
+
 export interface ModelSchedule {
   spec: ScheduleSpec;
   nextTick: number | null;
@@ -56,6 +66,7 @@ export interface Report {
   readonly delayMs: number;
   readonly deadLetters: boolean;
   readonly ifExpired: boolean;
+  readonly said?: Said;
 }
 
 export type ChangeKind = "cancel" | "retry" | "edit" | "run now" | "open" | "open later";
@@ -72,6 +83,8 @@ export class Reference {
   /** Every id that was ever stored. */
   readonly known = new Set<string>();
   readonly queues = new Map<string, ModelQueue>();
+  readonly #rules = new Map<string, LimitRules>();
+  readonly #placesReturnLate: boolean;
   readonly keys = new Map<string, ModelKey>();
   readonly schedules = new Map<string, ModelSchedule>();
   /** Everything that was ever counted. */
@@ -79,8 +92,16 @@ export class Reference {
   readonly timed: { queue: string; type: string; at: number; kind: "run" | "wait"; ms: number }[] = [];
   #sequence = 0;
 
-  constructor(now: number) {
+  constructor(now: number, placesReturnLate = false) {
     this.now = now;
+    this.#placesReturnLate = placesReturnLate;
+  }
+
+  /** The limits of a queue. */
+  rules(queue: string): LimitRules {
+    const rules = this.#rules.get(queue) ?? new LimitRules(this.#placesReturnLate);
+    this.#rules.set(queue, rules);
+    return rules;
   }
 
   // ── Jobs come in ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -92,6 +113,8 @@ export class Reference {
     if (holder !== undefined) return this.#answerFor(holder, job);
     const { capacity } = this.queue(job.queue).settings;
     if (job.blocked !== true && capacity !== null && this.#waiting(job.queue) >= capacity) return { kind: "full", capacity };
+    const most = job.blocked === true ? null : this.rules(job.queue).waitingOf(job.limitKey);
+    if (most !== null && this.waitingOf(job.queue, job.limitKey!) >= most) return { kind: "full", capacity: most, limitKey: job.limitKey! };
     return this.#store(job);
   }
 
@@ -152,33 +175,65 @@ export class Reference {
     return this.jobsIn(queue).filter(({ record }) => WAITING.includes(record.status)).length;
   }
 
+  waitingOf(queue: string, limitKey: string): number {
+    return this.jobsIn(queue).filter(({ record }) => WAITING.includes(record.status) && record.limitKey === limitKey).length;
+  }
+
   // ── Jobs are worked ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  claim(workerId: string, queues: readonly string[], types: readonly string[] | "*", limit: number, leaseMs: number): LeasedRecord[] {
-    const taken: LeasedRecord[] = [];
+  /** `chosen`: the ids that the store took. */
+  claim({ workerId, queues, types, limit, leaseMs }: Claim, chosen: readonly string[]): ModelClaim {
+    const leases: LeasedRecord[] = [];
+    const waits: number[] = [];
+    let left = [...chosen];
     for (const queue of queues) {
       const settings = this.queues.get(queue);
-      if (settings === undefined || settings.paused) continue;
-      const ready = this.jobsIn(queue).filter(
-        ({ record }) => record.status === "pending" && (types === "*" || types.includes(record.type)),
-      );
+      if (settings === undefined || settings.paused || leases.length === limit) continue;
       const { headStartMs, deadLetters } = settings.settings;
-      const rank = ({ record }: ModelJob): number => record.runAt - record.priority * headStartMs;
-      ready.sort((a, b) => rank(a) - rank(b) || a.sequence - b.sequence);
-      for (const job of ready.slice(0, limit - taken.length)) {
-        const { record } = job;
-        record.status = "running";
-        record.fence += 1;
-        record.attempt += 1;
-        record.workerId = workerId;
-        record.startedAt = this.now;
-        record.updatedAt = this.now;
-        record.progress = null;
-        job.leaseUntil = this.now + leaseMs;
-        taken.push({ ...record, leaseUntil: job.leaseUntil, deadLetters });
-      }
+      // It takes from one queue after the other.
+      const until = left.findIndex((id) => this.jobs.get(id)?.record.queue !== queue);
+      const mine = until === -1 ? left : left.slice(0, until);
+      left = left.slice(mine.length);
+      const pending = this.jobsIn(queue).filter(({ record }) => record.status === "pending");
+      const { wrong, nextInMs } = this.rules(queue).follow({
+        pending: pending.map(({ record, sequence }) => ({ ...record, sequence })),
+        running: this.#leased(queue).map(({ record }) => record.limitKey),
+        types,
+        limit: limit - leases.length,
+        headStartMs,
+        now: this.now,
+        chosen: mine,
+      });
+      if (wrong !== null) return { leases, wrong: `${queue}: ${wrong}`, nextInMs: null };
+      if (nextInMs !== null) waits.push(nextInMs);
+      leases.push(...mine.map((id) => this.#grant(this.jobs.get(id)!, workerId, leaseMs, deadLetters)));
     }
-    return taken;
+    const wrong = left.length === 0 ? null : `${left.join(", ")} could not be taken then`;
+    return { leases, wrong, nextInMs: waits.length === 0 ? null : Math.min(...waits) };
+  }
+
+  #grant(job: ModelJob, workerId: string, leaseMs: number, deadLetters: boolean): LeasedRecord {
+    const { record } = job;
+    record.status = "running";
+    record.fence += 1;
+    record.attempt += 1;
+    record.workerId = workerId;
+    record.startedAt = this.now;
+    record.updatedAt = this.now;
+    record.progress = null;
+    job.leaseUntil = this.now + leaseMs;
+    return { ...record, leaseUntil: job.leaseUntil, deadLetters };
+  }
+
+  #leased(queue: string): ModelJob[] {
+    return this.jobsIn(queue).filter(({ record }) => record.status === "running");
+  }
+
+  /** What a queue and a limit key use of their limits. */
+  limitUse(queue: string, key: string): { running: number; ofKey: string[]; waiting: number; heldUntil: number | null } {
+    const leased = this.#leased(queue);
+    const ofKey = leased.filter(({ record }) => record.limitKey === key).map(({ record }) => record.id);
+    return { running: leased.length, ofKey, waiting: this.waitingOf(queue, key), heldUntil: this.rules(queue).heldUntil(key, this.now) };
   }
 
   settle(id: string, fence: number, report: Report): LeaseAnswer {
@@ -186,6 +241,7 @@ export class Reference {
     if (job === undefined) return "stale";
     const { outcome, ifExpired } = report;
     if (job.record.status === "running" && job.record.fence === fence && (!ifExpired || job.leaseUntil <= this.now)) {
+      this.rules(job.record.queue).said(job.record, report.said ?? {}, this.now);
       this.#end(job, report);
       job.settled = { fence, outcome: outcome.kind };
       return "ok";
@@ -236,6 +292,11 @@ export class Reference {
         record.snoozes += 1;
         record.runAt = this.now + Math.max(1_000, outcome.delayMs);
         return this.#enter(job, "scheduled");
+      case "hold":
+        record.snoozes += 1;
+        record.attempt -= 1;
+        record.fence += 1;
+        return this.#enter(job, "pending");
       case "release":
         record.attempt -= 1;
         record.fence += 1;
@@ -286,6 +347,7 @@ export class Reference {
   }
 
   #enter(job: ModelJob, status: Status): void {
+    if (job.record.status === "running") this.rules(job.record.queue).ended(job.record.limitKey);
     job.record.status = status;
     job.record.updatedAt = this.now;
   }
@@ -421,6 +483,7 @@ export class Reference {
     internal,
     priority,
     tag,
+    limitKey,
     facets,
     q,
     from,
@@ -434,6 +497,7 @@ export class Reference {
       if (queue !== undefined && record.queue !== queue) return false;
       if (internal !== true && record.queue.includes("~")) return false;
       if (priority !== undefined && (record.priority < priority.min || record.priority > priority.max)) return false;
+      if (limitKey !== undefined && record.limitKey !== limitKey) return false;
       if (tag !== undefined && !record.tags.includes(tag)) return false;
       if (facets !== undefined && Object.entries(facets).some(([field, value]) => record.facets?.[field] !== value)) return false;
       if (q !== undefined && !textsOf(record).some((text) => text.toLowerCase().includes(q.toLowerCase()))) return false;
@@ -504,6 +568,12 @@ export class Reference {
     const queue = this.queue(name);
     queue.settings = { ...queue.settings, ...change };
     queue.paused = paused ?? queue.paused;
+    if (change.limits !== undefined) this.rules(name).setLimits(change.limits);
+  }
+
+  setKeyLimits(name: string, key: string | null, limits: string | null): void {
+    this.queue(name);
+    this.rules(name).setKey(key, limits);
   }
 
   jobsIn(queue: string): ModelJob[] {
@@ -570,6 +640,7 @@ const DEFAULTS: QueueSettings = {
   retention: { ageMs: 86_400_000, count: 10_000, keepAtLeastMs: 600_000 },
   facets: null,
   defaults: null,
+  limits: null,
 };
 
 const LOST: AttemptError = {

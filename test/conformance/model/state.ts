@@ -3,6 +3,9 @@ import type { LeasedRecord, Settlement } from "../../../src/store/store.ts";
 import type { World } from "../world.ts";
 import type { Reference, Report } from "./reference.ts";
 
+/** The limit keys of all runs. */
+export const LIMIT_KEYS = ["x", "y", "z \u{1F600}"];
+
 /** What a run knows beside the reference: what was said before, so that it can be said again, late or wrongly. */
 export interface Model {
   readonly reference: Reference;

@@ -1,32 +1,11 @@
-import { describe, expect, onTestFinished } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
-import { clientOver, type ClientOverOptions } from "../../../src/client-over.ts";
+import { describe, expect } from "vitest";
 import { MAX_FAILURES } from "../../../src/core/bulk.ts";
 import { MillraceError } from "../../../src/core/errors.ts";
 import { CANCEL, RETRY } from "../../../src/core/lifecycle.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
-import type { Store } from "../../../src/store/store.ts";
 import { until } from "../../faults/until.ts";
 import type { Engine } from "../harness.ts";
-import { keepsOn, type World } from "../world.ts";
-
-/** The store of the test, with something in the way of some of its verbs. Who closes its client leaves the store open. */
-function obstructed(store: Store, verbs: Partial<Store>): Store {
-  const others: Partial<Store> = { close: async () => {}, ...verbs };
-  return new Proxy(store, {
-    get: (target, name: keyof Store) => {
-      const verb: unknown = others[name] ?? target[name];
-      return typeof verb === "function" && others[name] === undefined ? (verb.bind(target) as unknown) : verb;
-    },
-  });
-}
-
-/** Leases and pauses go by the store's time, which the test turns; workers go by real time, which must go by for them to stop. */
-function openClient(world: World, verbs: Partial<Store>, options: Partial<ClientOverOptions> = {}): Client {
-  const client = clientOver(obstructed(world.store, verbs), { clock: systemClock, random: () => 0.5, onTrouble: () => {}, ...options });
-  onTestFinished(() => client.close({ grace: 0 }));
-  return client;
-}
+import { keepsOn } from "../world.ts";
+import { openClient } from "./client-of-world.ts";
 
 /** What only a race or a crash shows of a bulk operation. */
 export function bulkSuite(engine: Engine): void {

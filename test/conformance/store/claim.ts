@@ -1,4 +1,7 @@
 import { describe, expect } from "vitest";
+import { TERMINAL } from "../../../src/core/job.ts";
+import { CANCEL } from "../../../src/core/lifecycle.ts";
+import { MAX_TYPES } from "../../../src/core/work-limits.ts";
 import { MAX_BATCH } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { claimOf, keepsOn, LEASE_MS, settlementOf } from "../world.ts";
@@ -84,6 +87,32 @@ export function claimSuite(engine: Engine): void {
       const { settled, claimed } = await world.store.exchange([settlement], [claimOf()]);
       expect(settled).toEqual(["ok"]);
       expect(claimed.map((leases) => leases.map(({ id }) => id))).toEqual([[next.id]]);
+    });
+
+    keeps("a claim of no job, no queue or no type takes nothing, and goes beside one that does", async (world) => {
+      const job = await world.add();
+      const nothing = [{ limit: 0 }, { queues: [] }, { types: [] }, { limit: 0, again: true }, { queues: [], again: true }];
+      const claims = nothing.map((wishes, index) => claimOf({ ...wishes, turn: index + 1, workerId: `w-${index}` }));
+      for (const claim of claims) expect((await world.store.exchange([], [claim])).claimed).toEqual([[]]);
+      const { claimed } = await world.store.exchange([], [...claims, claimOf()]);
+      expect(claimed.map((jobs) => jobs.map(({ id }) => id))).toEqual([...claims.map(() => []), [job.id]]);
+    });
+
+    keeps("calls about no job at all answer nothing", async (world) => {
+      const { store } = world;
+      const calls = [
+        store.insert([]),
+        store.extend([]),
+        store.note([]),
+        store.change([], CANCEL),
+        store.remove([], TERMINAL),
+        store.find([]),
+      ];
+      expect(await Promise.all([...calls, store.tick([]), store.spend([]), store.marked([]), store.readSchemas([])])).toEqual(
+        Array.from({ length: 10 }, () => []),
+      );
+      await Promise.all([store.putSchemas([], 1_000), store.writeAudit([]), store.publish([])]);
+      expect((await store.schedules([])).schedules).toEqual([]);
     });
 
     keeps("an exchange of nothing answers nothing", async (world) => {
@@ -234,6 +263,12 @@ export function claimSuite(engine: Engine): void {
       const types = Array.from({ length: 200 }, (_, index) => `t${index}`);
       const taken = [...(await world.claim({ limit: 3 })), ...(await world.claim({ limit: 150, types })), ...(await world.claim())];
       expect(taken.map(({ id }) => id)).toEqual(expected);
+    });
+
+    keeps("a claim may name as many types as a worker can have", async (world) => {
+      const types = Array.from({ length: MAX_TYPES }, (_, index) => `type-${index}`);
+      const job = await world.add({ type: types.at(-1)! });
+      expect((await world.take({ types })).id).toBe(job.id);
     });
 
     keeps("the star merges many lanes by rank", async (world) => {

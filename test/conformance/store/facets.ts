@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { encodeFacets } from "../../../src/core/facets.ts";
 import { type Move, RETRY } from "../../../src/core/lifecycle.ts";
-import { type FacetQuery, type FacetValues, MAX_CANDIDATES } from "../../../src/store/store.ts";
+import { type FacetQuery, type FacetValues, type ListQuery, MAX_CANDIDATES } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { BOOM, keepsOn, settlementOf, type Wishes, type World } from "../world.ts";
 
@@ -22,6 +22,18 @@ async function dieAll(world: World, queue: string): Promise<void> {
       [],
     );
   }
+}
+
+/** The jobs of all pages, in order. */
+async function idsOfPages(world: World, query: ListQuery): Promise<string[]> {
+  const seen: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await world.store.list({ ...query, cursor });
+    seen.push(...page.jobs.map(({ id }) => id));
+    cursor = page.cursor ?? undefined;
+  } while (cursor !== undefined);
+  return seen;
 }
 
 const values = (world: World, query: Partial<FacetQuery> = {}): Promise<FacetValues> =>
@@ -83,14 +95,27 @@ export function facetSuite(engine: Engine): void {
       expect(groups.map(({ count }) => count)).toEqual([2]);
     });
 
-    keeps("a list with a queue walks the index of the facet: what other jobs there are does not matter", async (world) => {
+    keeps("a list over all queues shows each job once, also of queues that are kept together", async (world) => {
+      // A delivery queue is in the partition of its queue.
+      const { id: one } = await world.add(of("globex"));
+      const { id: two } = await world.add(of("globex", { queue: "mail~webhooks" }));
+      const { id: three } = await world.add(of("globex"));
+      const query = { facets: { customer: "globex" }, internal: true };
+      expect((await world.store.list({ ...query, limit: 10 })).jobs.map(({ id }) => id)).toEqual([three, two, one]);
+      expect(await idsOfPages(world, { ...query, limit: 1 })).toEqual([three, two, one]);
+    });
+
+    keeps("a list walks the index of the facet, in its queue or in all: what other jobs there are does not matter", async (world) => {
+      const { id: first } = await world.add(of("initech", { queue: "sms" }));
+      const { id: second } = await world.add(of("initech"));
+      const { id: third } = await world.add(of("initech", { queue: "push" }));
       const { id: wanted } = await world.add(of("globex"));
       world.clock.advance(1_000);
       const to = world.clock.now();
       await world.addMany(MAX_CANDIDATES + 1, of("acme"));
       const before = { queue: "mail", facets: { region: "eu" }, to };
-      expect((await world.store.list({ ...before, limit: 10 })).jobs.map(({ id }) => id)).toEqual([wanted]);
-      expect(await world.store.count(before)).toEqual({ count: 1, isCapped: false });
+      expect((await world.store.list({ ...before, limit: 10 })).jobs.map(({ id }) => id)).toEqual([wanted, second]);
+      expect(await world.store.count(before)).toEqual({ count: 2, isCapped: false });
       expect((await world.store.list({ queue: "mail", facets: { customer: "globex" }, limit: 10 })).jobs.map(({ id }) => id)).toEqual([
         wanted,
       ]);
@@ -98,7 +123,14 @@ export function facetSuite(engine: Engine): void {
         expect(await world.store.count({ queue: "mail", facets: { customer: "globex" }, status })).toEqual({ count: 1, isCapped: false });
         const many = await world.store.count({ queue: "mail", facets: { customer: "acme" }, status });
         expect(many).toEqual({ count: MAX_CANDIDATES, isCapped: true });
+        expect(await world.store.count({ facets: { customer: "initech" }, status })).toEqual({ count: 3, isCapped: false });
       }
+      const inAll = { facets: { customer: "initech" } };
+      expect((await world.store.list({ ...inAll, limit: 10 })).jobs.map(({ id }) => id)).toEqual([third, second, first]);
+      expect(await idsOfPages(world, { ...inAll, limit: 1 })).toEqual([third, second, first]);
+      expect((await world.store.list({ ...inAll, q: "initech", limit: 10 })).jobs).toHaveLength(3);
+      expect(await world.store.list({ facets: { customer: "nobody" }, limit: 10 })).toEqual({ jobs: [], cursor: null });
+      expect((await world.store.count({ facets: { customer: "acme" } })).isCapped).toBe(true);
     });
 
     keeps("pages have every job once, with a range of creation times", async (world) => {
@@ -107,13 +139,7 @@ export function facetSuite(engine: Engine): void {
       const from = world.clock.now();
       await world.addMany(4, (index) => of(index % 2 === 0 ? "globex" : "acme"));
       const query = { queue: "mail", facets: { customer: "globex" }, limit: 2 };
-      const seen: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await world.store.list({ ...query, cursor });
-        seen.push(...page.jobs.map(({ id }) => id));
-        cursor = page.cursor ?? undefined;
-      } while (cursor !== undefined);
+      const seen = await idsOfPages(world, query);
       expect(new Set(seen).size).toBe(6);
       expect(seen).toHaveLength(6);
       expect((await world.store.list({ ...query, limit: 10, from })).jobs).toHaveLength(2);

@@ -236,6 +236,24 @@ export function feedSuite(engine: Engine): void {
       expect(await heardByThen).toEqual(["second"]);
     });
 
+    keeps("come for every job: who claims at each hint misses none that became pending beside an insert", async (world) => {
+      const queue = "mail";
+      const [dead, released] = [await world.ended("dead", { queue }), await world.running({ queue })];
+      const due = await world.add({ queue, delay: 10 });
+      world.clock.advance(10);
+      const taken: string[] = [];
+      world.store.watch((hint) => {
+        if (workIn(queue)(hint)) void world.claim({ queues: [queue], turn: 0 }).then((jobs) => taken.push(...jobs.map(({ id }) => id)));
+      });
+      // Hints of an insert may come before it is done, and the first claim before the other calls.
+      const added = world.add({ queue });
+      const calls = [world.retry(dead.id), world.release(released), world.store.promote(1)];
+      const { id } = await added;
+      await Promise.all(calls);
+      await until(() => taken.length === 4);
+      expect(taken.toSorted()).toEqual([dead.id, released.id, due.id, id].toSorted());
+    });
+
     keeps("are not for who comes after close", async (world) => {
       await world.store.close();
       world.store.watch(() => {})();

@@ -108,6 +108,24 @@ export function groupSuite(engine: Engine): void {
       });
     });
 
+    keeps("of jobs that died in the same millisecond, the highest id is the last, and the lowest the first", async (world) => {
+      const jobs = world.jobs(40, (index) => ({ type: index % 2 === 0 ? "mail" : "sms" }));
+      // Not in the order of their ids.
+      await world.store.insert(jobs.toReversed());
+      const leases = await world.claim();
+      const nth = new Map(jobs.map(({ id }, index) => [id, index]));
+      const settlements = leases.map((lease) => {
+        const error = { ...BOOM, message: `no user ${nth.get(lease.id)}`, version: `1.${nth.get(lease.id)}` };
+        return settlementOf(lease, { kind: "discard", error, runMs: 1 });
+      });
+      await world.store.exchange(settlements, []);
+      const last = jobs.length - 1;
+      const lastOf = async (query: Partial<GroupQuery>) => (await groups(world, query)).groups;
+      expect(await lastOf({})).toMatchObject([{ message: `no user ${last}`, sampleJobId: jobs[last]!.id, firstVersion: "1.0" }]);
+      expect(await lastOf({ type: "mail" })).toMatchObject([{ sampleJobId: jobs[last - 1]!.id, firstVersion: "1.0" }]);
+      expect(await lastOf({ type: "sms" })).toMatchObject([{ sampleJobId: jobs[last]!.id, firstVersion: "1.1" }]);
+    });
+
     keeps("filters: status, type, queue, priority, tag and time of creation", async (world) => {
       const start = world.clock.now();
       await die(world, "a", { type: "t1", tags: ["x", "y"], priority: 5 });

@@ -52,6 +52,31 @@ export function leaseSuite(engine: Engine): void {
       expect((await world.expired(10)).nextInMs).toBe(LEASE_MS);
     });
 
+    keeps("a fence that no job ever had is stale, however large, and does not harm the other items of a call", async (world) => {
+      const [lease, ended, cancelled] = [await world.running(), await world.running(), await world.running()];
+      await world.complete(ended);
+      await world.cancel(cancelled.id);
+      const fences = [-1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + lease.fence, 2 ** 37 + lease.fence, Number.MAX_SAFE_INTEGER];
+      for (const fence of fences) {
+        for (const { id } of [lease, ended, cancelled]) {
+          const forged = { id, fence };
+          const other = await world.running();
+          expect(await world.store.extend([forged, other].map((one) => ({ id: one.id, fence: one.fence, leaseMs: 1_000 })))).toEqual([
+            "stale",
+            "ok",
+          ]);
+          const notes = [forged, other].map((one) => ({ id: one.id, fence: one.fence, progress: null, lines: ["a"] }));
+          expect(await world.store.note(notes)).toEqual(["stale", "ok"]);
+          const report = settlementOf({ ...other, ...forged }, { kind: "completed", result: null, runMs: 1 });
+          const failure = settlementOf({ ...other, ...forged }, { kind: "failed", error: BOOM, delayMs: 1, runMs: 1 });
+          const done = settlementOf(other, { kind: "completed", result: null, runMs: 1 });
+          expect((await world.store.exchange([report, done], [])).settled).toEqual(["stale", "ok"]);
+          expect((await world.store.exchange([failure, done], [])).settled).toEqual(["stale", "ok"]);
+        }
+      }
+      expect(await world.complete(lease)).toBe("ok");
+    });
+
     keeps("the lease of a job that ended is stale", async (world) => {
       const lease = await world.running();
       await world.complete(lease);

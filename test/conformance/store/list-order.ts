@@ -269,6 +269,7 @@ export function listOrderSuite(engine: Engine): void {
         count: MAX_CANDIDATES,
         isCapped: true,
       });
+      expect(await world.store.count({ status: ["pending"], from: 0 })).toEqual({ count: MAX_CANDIDATES, isCapped: true });
       expect(await world.store.count({ status: ["pending", "cancelled"], tag: "none" })).toEqual({ count: 0, isCapped: true });
       expect(await world.store.count({ status: ["cancelled"], endedFrom: late })).toEqual({ count: 300, isCapped: false });
       expect(await world.store.count({ endedFrom: late, priority: { min: 0, max: 0 } })).toEqual({ count: 300, isCapped: false });

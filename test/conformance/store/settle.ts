@@ -81,6 +81,25 @@ export function settleSuite(engine: Engine): void {
       expect(counted).toEqual(Object.fromEntries(waits.map((bucket) => [bucket, waits.filter((each) => each === bucket).length])));
     });
 
+    keeps("heldMs is not part of a run time that nobody reported", async (world) => {
+      const [retried, dead] = [await world.running({ maxLost: 1 }), await world.running({ maxLost: 0 })];
+      world.clock.advance(700);
+      for (const lease of [retried, dead]) {
+        expect(await send(world, { ...settlementOf(lease, { kind: "lost" }), heldMs: 512 })).toEqual(["ok"]);
+        expect(await world.find(lease.id)).toMatchObject({ startedAt: lease.startedAt! + 512, runMs: 188 });
+        expect(await world.store.attempts(lease.id)).toMatchObject([{ startedAt: lease.startedAt! + 512, durationMs: 188 }]);
+      }
+    });
+
+    keeps("a clock that is set back moves no start before its claim", async (world) => {
+      const leases = [await world.running(), await world.running(), await world.running({ maxRetries: 1 })];
+      const [plain, held] = leases.map((lease) => settlementOf(lease, { kind: "completed", result: null, runMs: 1 }));
+      const failed = settlementOf(leases[2]!, { kind: "failed", error: BOOM, delayMs: 1, runMs: 1 });
+      world.clock.step(-10_000);
+      expect(await send(world, plain!, { ...held!, heldMs: 100 }, { ...failed, heldMs: 100 })).toEqual(["ok", "ok", "ok"]);
+      for (const { id, startedAt } of leases) expect((await world.find(id)).startedAt).toBe(startedAt);
+    });
+
     keeps("failed with retries left: retrying at now + delay, the attempt in the history", async (world) => {
       const lease = await world.running({ maxRetries: 1 });
       const before = await world.find(lease.id);

@@ -8,6 +8,7 @@ import { changeSuite } from "./change.ts";
 import { claimSuite } from "./claim.ts";
 import { closingSuite } from "./closing.ts";
 import { counterSuite } from "./counter.ts";
+import { exceptQueuesSuite } from "./except-queues.ts";
 import { facetSuite } from "./facets.ts";
 import { feedSuite } from "./feed.ts";
 import { followUpSuite } from "./follow-up.ts";
@@ -17,6 +18,11 @@ import { insertSuite } from "./insert.ts";
 import { internalSuite } from "./internal.ts";
 import { keySuite } from "./key.ts";
 import { leaseSuite } from "./lease.ts";
+import { limitHoldsSuite } from "./limit-holds.ts";
+import { limitKeysSuite } from "./limit-keys.ts";
+import { limitRacesSuite } from "./limit-races.ts";
+import { limitRunsSuite } from "./limit-runs.ts";
+import { limitsSuite } from "./limits.ts";
 import { listOrderSuite } from "./list-order.ts";
 import { manualChangeSuite } from "./manual-change.ts";
 import { markSuite } from "./mark.ts";
@@ -25,12 +31,14 @@ import { payloadSchemaSuite } from "./payload-schema.ts";
 import { orderSuite } from "./order.ts";
 import { querySuite } from "./query.ts";
 import { queueSuite } from "./queue.ts";
+import { ratesSuite } from "./rates.ts";
 import { scheduleSuite } from "./schedule.ts";
 import { searchSuite } from "./search.ts";
 import { settleSuite } from "./settle.ts";
 import { stormSuite } from "./storm.ts";
 import { transactionSuite } from "./transaction.ts";
 import { transitionsSuite } from "./transitions.ts";
+import { turnsSuite } from "./turns.ts";
 import { upkeepSuite } from "./upkeep.ts";
 import { waitingSuite } from "./waiting.ts";
 import { workerSuite } from "./worker.ts";
@@ -40,6 +48,13 @@ const FAMILIES = [
   keySuite,
   claimSuite,
   orderSuite,
+  limitsSuite,
+  limitHoldsSuite,
+  ratesSuite,
+  turnsSuite,
+  limitKeysSuite,
+  limitRunsSuite,
+  limitRacesSuite,
   leaseSuite,
   settleSuite,
   followUpSuite,
@@ -54,6 +69,7 @@ const FAMILIES = [
   facetSuite,
   bulkSuite,
   internalSuite,
+  exceptQueuesSuite,
   waitingSuite,
   queueSuite,
   counterSuite,

@@ -1,12 +1,40 @@
 import { describe, expect } from "vitest";
-import type { TransactionVerbs } from "../../../src/store/store.ts";
+import type { Context } from "../../../src/client/client.ts";
+import type { Job } from "../../../src/core/job.ts";
+import type { LeaseAnswer, Note, TransactionVerbs } from "../../../src/store/store.ts";
 import type { Engine, OwnTransaction } from "../harness.ts";
 import { keepsOn, settlementOf, type World } from "../world.ts";
+import { openClient } from "./client-of-world.ts";
 
 async function begin(world: World): Promise<OwnTransaction & { verbs: TransactionVerbs }> {
   const own = await world.opened.begin!();
   return { ...own, verbs: world.store.within(own.tx)! };
 }
+
+/** Runs a job whose handler logs, completes it in a transaction, ends that, and then does something else. */
+async function runWithin(world: World, end: "commit" | "rollback", then: (ctx: Context) => void | Promise<void> = () => {}): Promise<Kept> {
+  const client = openClient(world);
+  const worker = client.work({
+    t: async (_: unknown, ctx) => {
+      for (let line = 1; line <= 300; line++) ctx.log(`line ${line}`);
+      ctx.progress(40);
+      ctx.progress(80, "nearly");
+      const own = await world.opened.begin!();
+      await ctx.complete("done", { tx: own.tx });
+      ctx.log("after complete");
+      await own[end]();
+      await then(ctx);
+    },
+  });
+  const { id } = await client.enqueue("t", null, { maxRetries: 0 });
+  const { status, progress } = await client.wait(id, { timeout: "20s" });
+  await worker.stop();
+  return { status, progress, lines: (await client.logs(id, { limit: 1000 })).map(({ text }) => text) };
+}
+
+type Kept = Pick<Job, "status" | "progress"> & { readonly lines: readonly string[] };
+
+const LINES = Array.from({ length: 300 }, (_, index) => `line ${index + 1}`);
 
 export function transactionSuite(engine: Engine): void {
   const keeps = keepsOn(engine);
@@ -109,6 +137,65 @@ export function transactionSuite(engine: Engine): void {
       expect(await world.status(lease.id)).toBe("running");
       expect(await world.total("completed")).toBe(0);
       expect(await world.discard(lease)).toBe("ok");
+    });
+
+    keeps("notes written in it before a settlement are kept with its commit, and gone with its rollback", async (world) => {
+      const [kept, dropped] = [await world.running(), await world.running()];
+      for (const [{ id, fence }, end] of [
+        [kept, "commit"],
+        [dropped, "rollback"],
+      ] as const) {
+        await world.store.note([{ id, fence, progress: { percent: 10, note: null }, lines: ["before"] }]);
+        const own = await begin(world);
+        const note = { id, fence, progress: { percent: 90, note: "nearly" }, lines: ["\u0000 in it"] };
+        expect(await own.verbs.note([note, { ...note, progress: null, lines: ["and more"] }, { ...note, fence: 99 }])).toEqual([
+          "ok",
+          "ok",
+          "stale",
+        ]);
+        await own.verbs.settle([settlementOf(end === "commit" ? kept : dropped, { kind: "completed", result: null, runMs: 5 })]);
+        expect(await own.verbs.note([note])).toEqual(["stale"]);
+        await own[end]();
+      }
+      expect((await world.store.logs(kept.id, 0, 10)).map(({ text }) => text)).toEqual(["before", "\u0000 in it", "and more"]);
+      expect(await world.find(kept.id)).toMatchObject({ status: "completed", progress: { percent: 90, note: "nearly" } });
+      expect((await world.store.logs(dropped.id, 0, 10)).map(({ text }) => text)).toEqual(["before"]);
+      expect(await world.find(dropped.id)).toMatchObject({ status: "running", progress: { percent: 10, note: null } });
+    });
+
+    keeps("what a handler logged before it completed its job in it is kept, as if it had returned", async (world) => {
+      expect(await runWithin(world, "commit")).toEqual({ status: "completed", progress: { percent: 80, note: "nearly" }, lines: LINES });
+    });
+
+    keeps("what is being written when the handler completes its job in it is kept, once", async (world) => {
+      const writing = Promise.withResolvers<void>();
+      const note = (notes: readonly Note[]): Promise<LeaseAnswer[]> => {
+        writing.resolve();
+        return world.store.note(notes);
+      };
+      const client = openClient(world, { note });
+      client.work({
+        t: async (_: unknown, ctx) => {
+          const own = await world.opened.begin!();
+          ctx.log("first");
+          // Where a transaction holds more than its rows, this write waits for its end.
+          await writing.promise;
+          ctx.log("second");
+          await ctx.complete("done", { tx: own.tx });
+          await own.commit();
+        },
+      });
+      const { id } = await client.enqueue("t");
+      expect(await client.wait(id, { timeout: "20s" })).toMatchObject({ status: "completed" });
+      expect((await client.logs(id)).map(({ text }) => text)).toEqual(["first", "second"]);
+    });
+
+    keeps("what a handler logged is kept once if it rolls back, and then returns or throws", async (world) => {
+      const lines = [...LINES, "after complete"];
+      const progress = { percent: 80, note: "nearly" };
+      expect(await runWithin(world, "rollback")).toEqual({ status: "completed", progress, lines });
+      const threw = await runWithin(world, "rollback", () => Promise.reject(new Error("no")));
+      expect(threw).toEqual({ status: "dead", progress, lines });
     });
 
     keeps("its commit is heard of as any other", async (world) => {

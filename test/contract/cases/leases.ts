@@ -52,6 +52,17 @@ export const leaseCases: Readonly<Partial<Record<keyof typeof leaseRoutes, reado
   "POST /api/v1/leases/extend": [{ status: 200, ask: async (world) => ({ json: { leases: [await lease(world)], lease: "10s" } }) }],
   "POST /api/v1/leases/settle": [
     { status: 200, ask: async (world) => ({ json: { outcomes: [{ ...(await lease(world)), outcome: "completed", result: 1 }] } }) },
+    {
+      status: 200,
+      ask: async (world) => ({ json: { outcomes: [{ ...(await lease(world)), outcome: "hold", delay: "30s", spend: 1.5 }] } }),
+    },
+    { status: 200, ask: async (world) => ({ json: { outcomes: [{ ...(await lease(world)), outcome: "release", unstarted: true }] } }) },
+    {
+      status: 422,
+      code: "invalid_input",
+      ask: async (world) => ({ json: { outcomes: [{ ...(await lease(world)), outcome: "completed", unstarted: true }] } }),
+    },
+    { status: 422, code: "invalid_input", ask: async (world) => ({ json: { outcomes: [{ ...(await lease(world)), outcome: "hold" }] } }) },
   ],
   "POST /api/v1/leases/note": [
     { status: 200, ask: async (world) => ({ json: { notes: [{ ...(await lease(world)), progress: { percent: 5 }, lines: ["a"] }] } }) },

@@ -62,7 +62,16 @@ export const queueCases: Readonly<Partial<Record<keyof typeof queueRoutes, reado
       },
     },
   ],
-  "PATCH /api/v1/queues/{queue}": [{ status: 200, ask: async (world) => ({ ...(await ofQueue(world)), json: { capacity: 5 } }) }],
+  "PATCH /api/v1/queues/{queue}": [
+    { status: 200, ask: async (world) => ({ ...(await ofQueue(world)), json: { capacity: 5 } }) },
+    {
+      status: 200,
+      ask: async (world) => ({
+        ...(await ofQueue(world)),
+        json: { limits: { running: 5, rate: "100/s", burst: null, per_key: { rate: "5/s", burst: 2, waiting: null } } },
+      }),
+    },
+  ],
   "POST /api/v1/queues/{queue}/pause": [{ status: 200, ask: ofQueue }],
   "POST /api/v1/queues/{queue}/resume": [{ status: 200, ask: ofQueue }],
 };

@@ -137,7 +137,7 @@ function withQueue(tale: Tale, counts: object, totals: object): Tale {
   return tale.see("stored-queue", {
     queue: "q",
     paused: false,
-    settings: { capacity: null, headStartMs: 0, deadLetters: true, facets: null, defaults: null, retention },
+    settings: { capacity: null, headStartMs: 0, deadLetters: true, facets: null, defaults: null, limits: null, retention },
     counts,
     totals,
   });

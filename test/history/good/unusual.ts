@@ -244,6 +244,7 @@ export const unusual: readonly GoodHistory[] = [
         retention: { ageMs: 1, count: 1, keepAtLeastMs: 1 },
         facets: null,
         defaults: null,
+        limits: null,
       };
       tale.see("stored-queue", { queue: "q", paused: true, settings, counts: { scheduled: 1, pending: 1 }, totals: { enqueued: 2 } });
       return tale.dump(["a", "scheduled", { attempt: 0, runAt: NOON + 1e10 }], ["b", "pending", { attempt: 0, runAt: NOON }]);

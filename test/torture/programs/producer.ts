@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MillraceError } from "../../../src/core/errors.ts";
 import type { Random } from "../../simulation/random.ts";
-import { burstFor, jobFor, PAUSED_QUEUE } from "../jobs.ts";
+import { burstFor, jobFor, LIMIT_KEYS, LIMITED_QUEUE, PAUSED_QUEUE } from "../jobs.ts";
 import { enqueueOne } from "./enqueue.ts";
 import { join, untilStopped } from "./member.ts";
 
@@ -48,6 +48,8 @@ async function act(chance: Random, job: string): Promise<void> {
     () => client.retry(job, { now: true }),
     () => client.remove(job),
     () => client.dead.retry({ queue: PAUSED_QUEUE }),
+    () => client.configure(LIMITED_QUEUE, { limits: { running: chance.int(4, 10), perKey: { running: chance.int(1, 3) } } }),
+    () => client.limits.set(LIMITED_QUEUE, chance.pick(LIMIT_KEYS), { running: chance.int(1, 4), weight: chance.int(1, 5) }),
     async () => {
       await client.pause(PAUSED_QUEUE, { create: true });
       await sleep(chance.int(50, 500));

@@ -65,5 +65,7 @@ describe("a terminal", () => {
     expect(own.stdout).toMatch(/^\d{4}-\d\d-01 03:00:00 Europe\/Berlin \(in \d+d\)$/m);
     const other = await typeCommand(["schedules", "preview", "--cron", "0 9 * * *", "--time-zone", "Asia/Tokyo", "--count", "1"], { cwd });
     expect(other.stdout).toMatch(/^\d{4}-\d\d-\d\d 09:00:00 Asia\/Tokyo \(in /);
+    const wrong = await typeCommand(["schedules", "preview", "the-newsletter-of-every-month", "--time-zone", "Mars/Base"], { cwd });
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--time-zone must be the IANA name of a time zone") as string });
   });
 });

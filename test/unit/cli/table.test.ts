@@ -125,3 +125,9 @@ describe("a table", () => {
     );
   });
 });
+
+test("a table has as many rows as there are", () => {
+  const rows = Array.from({ length: 200_000 }, (_, number) => number);
+  const lines = layOut([{ title: "NUMBER", text: String }], rows, { width: 80, mark: "…", paint: (text) => text });
+  expect(lines).toHaveLength(1 + rows.length);
+});

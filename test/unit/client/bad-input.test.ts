@@ -106,8 +106,8 @@ describe.each(["memory", "sqlite"] as const)("%s", (engine) => {
       ["a cycle", cycle],
       ["a bigint", { n: 1n }],
       ["a function", () => 1],
-      ["a getter that throws", { get x(): never { throw new Error("no"); } }], // prettier-ignore
-      ["a toJSON that throws", { toJSON: (): never => { throw new Error("no"); } }], // prettier-ignore
+      ["a getter that throws", { get x(): never { throw new Error("no"); } }], // oxfmt-ignore
+      ["a toJSON that throws", { toJSON: (): never => { throw new Error("no"); } }], // oxfmt-ignore
       ["NaN", Number.NaN],
     ])("%s", async (_, result) => {
       expect(await run(async () => result)).toMatchObject({
@@ -136,7 +136,7 @@ describe.each(["memory", "sqlite"] as const)("%s", (engine) => {
       ["a symbol", Symbol("s")],
       ["a cause that is a cycle", circular],
       ["a stack of 5 MB", long],
-      ["an error whose message throws", Object.defineProperty(new Error("x"), "message", { get: () => { throw new Error("no"); } })], // prettier-ignore
+      ["an error whose message throws", Object.defineProperty(new Error("x"), "message", { get: () => { throw new Error("no"); } })], // oxfmt-ignore
     ])("%s", async (_, thrown) => {
       const job = await run(async () => {
         throw thrown;

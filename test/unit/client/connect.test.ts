@@ -2,10 +2,14 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { Redis } from "ioredis";
+import { Pool } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { prepareBackground } from "../../../src/background.ts";
 import type { Client } from "../../../src/client/client.ts";
 import { clientOver } from "../../../src/client-over.ts";
 import { connect, type Trouble } from "../../../src/connect.ts";
+import { MillraceError } from "../../../src/core/errors.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
@@ -197,6 +201,45 @@ describe("upkeep", () => {
     await clock.advance("2s");
     expect(troubles).toHaveLength(2);
   });
+
+  test("by a store that is away is one line for all duties, and workers of a server are named", async () => {
+    const told: string[] = [];
+    const { client, store, clock } = await openClient({ onTrouble: ({ message }) => told.push(message) });
+    const away = (): Promise<never> => Promise.reject(new MillraceError("store_unavailable", "away"));
+    for (const verb of ["promote", "expired", "dueSchedules", "prune", "queues", "exchange"]) Object.assign(store, { [verb]: away });
+    prepareBackground(client, { secrets: undefined, allow: undefined, work: {} })();
+    await clock.advance("30s");
+    expect(told.sort()).toEqual([
+      "the worker for http:request cannot reach the store and keeps trying: away",
+      "the worker for webhooks cannot reach the store and keeps trying: away",
+      "upkeep failed and keeps trying: away",
+    ]);
+  });
+});
+
+describe("a place that connect does not know", () => {
+  test("is refused with the URLs that there are", async () => {
+    await expect(connect("mysql://x")).rejects.toMatchObject({
+      message: 'url must begin with memory:, sqlite:, postgres:, redis:, rediss:, redis+sentinel:, http: or https:; got "mysql"',
+    });
+  });
+
+  test.each([
+    ["{ sqlite: db }", () => new DatabaseSync(":memory:")],
+    ["{ pg: pool }", () => new Pool()],
+    ["{ redis: ioredis }", () => new Redis({ lazyConnect: true })],
+  ])("is asked about if it is a bare connection: %s", async (meant, open) => {
+    await expect(connect(open() as never)).rejects.toMatchObject({
+      field: "url",
+      message: expect.stringContaining(`did you mean ${meant}?`) as string,
+    });
+  });
+});
+
+test("an unknown field of a schedule is refused with the fields that a caller may give", async () => {
+  await using client = await connect("memory:");
+  const refused = client.schedules.upsert({ name: "s", every: "1h", type: "t", colour: 1 } as never);
+  await expect(refused).rejects.toMatchObject({ message: expect.stringMatching(/known fields: name, job, type, (?!.*unset)/) as string });
 });
 
 describe("webhookAllow", () => {

@@ -54,7 +54,7 @@ describe("a definition", () => {
 
   test("whose schema throws refuses the payload instead of crashing", async () => {
     const { client } = await openClient();
-    const broken: StandardSchemaV1 = { "~standard": { version: 1, vendor: "test", validate: () => { throw new Error("oops"); } } }; // prettier-ignore
+    const broken: StandardSchemaV1 = { "~standard": { version: 1, vendor: "test", validate: () => { throw new Error("oops"); } } }; // oxfmt-ignore
     const rejecting: StandardSchemaV1 = { "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("oops")) } };
     for (const input of [broken, rejecting]) {
       await expect(client.enqueue(defineJob({ type: "x", input }), 1)).rejects.toMatchObject({ code: "invalid_input", field: "payload" });

@@ -284,6 +284,23 @@ describe("enqueueMany", () => {
     expect(jobs.map(({ job }) => job.payload)).toEqual([0, 1, 2]);
   });
 
+  test("in parts: says of each item in its place why it is refused, also if a whole part is", async () => {
+    const { client } = await openClient();
+    const isBad = (n: number): boolean => n === 7 || (n >= 1000 && n < 2000) || n === 2400;
+    const items = Array.from({ length: 2500 }, (_, n) => ({ type: isBad(n) ? "" : "t", payload: n }));
+    const results = await client.enqueueMany(items);
+    expect(results).toHaveLength(2500);
+    expect(results.every((result, n) => (result.ok ? !isBad(n) && result.job.payload === n : isBad(n)))).toBe(true);
+  });
+
+  test("takes the list as it was when it was called", async () => {
+    const { client } = await openClient();
+    const items = Array.from({ length: 2500 }, (_, n) => ({ type: "t", payload: n }));
+    const called = client.enqueueMany(items);
+    items.length = 0;
+    expect((await called).every((result, n) => result.ok && result.job.payload === n)).toBe(true);
+  });
+
   test("of nothing is nothing, and of anything but a list is refused", async () => {
     const { client } = await openClient();
     expect(await client.enqueueMany([])).toEqual([]);

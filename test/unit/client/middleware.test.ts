@@ -39,6 +39,14 @@ describe("enqueue through middleware", () => {
     expect(job).toMatchObject({ queue: "reports", tags: ["default"], maxRetries: 1, timeout: 60_000, scheduledAt: runAt.getTime() });
   });
 
+  test("gives an item that names a type no options of the definition beside it", async () => {
+    const { client } = await openClient();
+    client.use({ enqueue: watch().enqueue });
+    const report = defineJob({ type: "report", maxRetries: 7 });
+    const results = await client.enqueueMany([report.job(1), { type: "report", payload: 2 }]);
+    expect(results.map((result) => result.ok && result.job.maxRetries)).toEqual([7, 3]);
+  });
+
   test("sees no job that cannot be read, and each is refused on its own", async () => {
     const { client } = await openClient();
     const { seen, enqueue } = watch();

@@ -4,6 +4,11 @@ import { Cluster, Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../../src/connect.ts";
+import { createJob, JOB_DEFAULTS, readJobOptions } from "../../../src/core/job-options.ts";
+import { partitionOf } from "../../../src/core/partition.ts";
+import { idMaker } from "../../../src/lib/id.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import type { Hint, Store } from "../../../src/store/store.ts";
 import type { Client } from "../../../src/client/client.ts";
 import type { OwnConnection } from "../../../src/store/own-connection.ts";
 import { until } from "../../faults/until.ts";
@@ -101,6 +106,82 @@ describe("a connection of the application runs jobs, and stays open and as it wa
     expect(await client.get(id)).toMatchObject({ status: "pending" });
     await client.close();
     expect(await whileTaken(pool, async (tx) => tx.listenerCount("error"))).toBe(listenersBefore);
+  });
+
+  test("a Pool whose last free connection the application asked for a moment before", async () => {
+    const pool = await openPool({ max: 1 });
+    const client = await open({ pg: pool });
+    await until(() => pool.idleCount === 1);
+    const [asked, found] = [pool.connect(), client.workers()];
+    const tx = await asked;
+    expect(await found.finally(() => tx.release())).toEqual([]);
+  });
+
+  test("a Pool whose connections are all in use: calls do not queue up in it", async () => {
+    const pool = await openPool({ max: 1 });
+    const client = await open({ pg: pool });
+    await whileTaken(pool, async () => {
+      for (let call = 0; call < 20; call++) await client.workers();
+      expect(pool.waitingCount).toBe(1);
+    });
+    await until(() => pool.waitingCount === 0 && pool.idleCount === 1);
+    expect(await runOne(client)).toBe(3);
+  });
+
+  test("a Pool whose connections are all in use: of calls at the same time, one queues up in it, and all are answered", async () => {
+    const pool = await openPool({ max: 1 });
+    const client = await open({ pg: pool });
+    const manyCalls = (): Promise<unknown> => Promise.all(Array.from({ length: 20 }, () => client.workers()));
+    let [most, isOver] = [0, false];
+    await whileTaken(pool, async () => {
+      const calls = manyCalls().finally(() => (isOver = true));
+      await until(() => ((most = Math.max(most, pool.waitingCount)), isOver));
+      await calls;
+      expect(pool.waitingCount).toBe(1);
+      // The application goes first, and while it has the connection, nothing has changed for us.
+      const next = pool.connect();
+      await client.workers();
+      expect(pool.waitingCount).toBe(2);
+      void next.then((tx) => tx.release());
+    });
+    expect(most).toBe(1);
+    await until(() => pool.waitingCount === 0 && pool.idleCount === 1);
+    await manyCalls();
+    expect(await runOne(client)).toBe(3);
+    expect(pool.totalCount).toBe(1);
+  });
+
+  test("a Pool whose connections are all in use, and whose own timeout is short: all calls are answered", async () => {
+    const pool = await openPool({ max: 1, connectionTimeoutMillis: 5 });
+    const client = await open({ pg: pool });
+    await until(() => pool.idleCount === 1);
+    await whileTaken(pool, async () => {
+      const answers = await Promise.all(Array.from({ length: 5 }, () => client.workers()));
+      expect(answers).toEqual([[], [], [], [], []]);
+    });
+    await until(() => pool.waitingCount === 0 && pool.idleCount === 1);
+  });
+
+  test("a DatabaseSync with two clients: each hears of the other's jobs", async () => {
+    const db = openFile();
+    const [one, other] = [await openStore({ sqlite: db }), await openStore({ sqlite: db })];
+    onTestFinished(() => Promise.all([one.close(), other.close()]).then(() => {}));
+    const heard: Hint[] = [];
+    other.watch((hint) => heard.push(hint));
+    const settings = readJobOptions({}, JOB_DEFAULTS, Date.now());
+    const nextId = idMaker(Date.now);
+    const insert = (verbs: Pick<Store, "insert">): Promise<unknown> =>
+      verbs.insert([createJob(nextId(partitionOf("default")), "t", null, settings)]);
+    // The second has its hint before the commit; the third has the commit of the application.
+    for (const verbs of [one, one, null]) {
+      heard.length = 0;
+      if (verbs === null) {
+        db.exec("begin");
+        await insert(one.within(db)!);
+        db.exec("commit");
+      } else await insert(verbs);
+      await until(() => heard.some(({ topic }) => topic === "work"));
+    }
   });
 
   test("a Redis of ioredis that would not subscribe again: messages go on after their connection broke", async () => {

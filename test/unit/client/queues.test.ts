@@ -20,6 +20,7 @@ describe("a queue", () => {
         deadLetters: true,
         facets: [],
         defaults: { maxRetries: null, maxLost: null, retryDelay: null, backoff: null, timeout: null },
+        limits: null,
         retention: { age: 86_400_000, count: 10_000, keepAtLeast: 600_000 },
       },
       expect.objectContaining({

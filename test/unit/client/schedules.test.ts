@@ -46,6 +46,8 @@ describe("upsert", () => {
       unset: ["maxRetries", "maxLost", "retryDelay", "backoff", "timeout"],
       tags: ["x"],
       meta: { m: 1 },
+      limitKey: null,
+      cost: 1,
       webhookUrl: null,
       catchUp: "one",
       overlap: "allow",

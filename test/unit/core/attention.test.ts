@@ -26,7 +26,7 @@ const OWN = [
 
 function find(situation: Partial<Situation>): Finding[] {
   const { lanes = [], queues = [queue({ pending: lanes.length, waiting: lanes.length })] } = situation;
-  return findings({ now: NOW, workers: [], failedToday: 0, muted: 0, deadDeliveries: 0, ...situation, lanes, queues });
+  return findings({ now: NOW, workers: [], failedToday: 0, muted: 0, deadDeliveries: 0, limited: new Set(), ...situation, lanes, queues });
 }
 
 const codes = (situation: Partial<Situation>): string[] =>
@@ -70,6 +70,13 @@ describe("types without a worker", () => {
     expect(codes({ lanes: [lane("mail")], workers: [worker({ abandoned: 2 }), busy] })).toEqual(["no_worker mail", "handlers_abandoned"]);
   });
 
+  test("workers that handle the type in other queues only are named, with their queues", () => {
+    const queues = [queue({ name: "letters", pending: 1 })];
+    expect(find({ lanes: [lane("mail", 5000, "letters")], queues, workers: [worker()] })).toMatchObject([
+      { code: "no_worker", hint: "worker w-1 handles mail, but serves only: default; its oldest job has waited for 5 s" },
+    ]);
+  });
+
   test("the one that has waited longest comes first, and says for how long", () => {
     const lanes = [lane("a", 5000), lane("b", 65_000)];
     expect(find({ lanes, workers: [worker()] }).map(({ type, hint }) => [type, hint])).toEqual([
@@ -111,6 +118,15 @@ describe("queues", () => {
     ]);
     expect(codes({ lanes: [lane("other", 9 * MINUTE_MS)], workers })).toEqual(["no_worker other"]);
     expect(codes({ lanes: [lane("mail", 9 * MINUTE_MS)], workers, queues: [queue({ paused: true })] })).toEqual(["queue_paused"]);
+  });
+
+  test("are not behind while their jobs wait for a limit", () => {
+    const lanes = [lane("mail", 5 * MINUTE_MS)];
+    expect(codes({ lanes, workers: [worker()], limited: new Set(["default"]) })).toEqual([]);
+    expect(codes({ lanes, workers: [worker()], limited: new Set(["other"]) })).toEqual(["queue_behind"]);
+    expect(codes({ lanes: [lane("other", 5 * MINUTE_MS)], workers: [worker()], limited: new Set(["default"]) })).toEqual([
+      "no_worker other",
+    ]);
   });
 });
 

@@ -52,7 +52,7 @@ describe("the picture of a value", () => {
   });
 
   test("does not ask a hostile value anything", () => {
-    const hostile = { toString: () => { throw new Error("no"); }, get x(): never { throw new Error("no"); } }; // prettier-ignore
+    const hostile = { toString: () => { throw new Error("no"); }, get x(): never { throw new Error("no"); } }; // oxfmt-ignore
     expect(preview(hostile)).toBe("an object");
   });
 });

@@ -3,6 +3,7 @@ import { explain, type ExplainFacts, MOST_AHEAD, serves, typesBeside } from "../
 import { withGroup } from "../../../src/core/error-group.ts";
 import { type JobSummaryRecord, recordOf } from "../../../src/core/job.ts";
 import { JOB_DEFAULTS, createJob, readJobOptions } from "../../../src/core/job-options.ts";
+import type { LimitObstacle } from "../../../src/core/limit-obstacles.ts";
 import type { WorkerEntry } from "../../../src/core/worker-entry.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -19,7 +20,7 @@ function worker(changes: Partial<WorkerEntry> = {}): WorkerEntry {
 }
 
 const factsOf = (job: JobSummaryRecord, changes: Partial<ExplainFacts> = {}): ExplainFacts => {
-  return { job, now: NOW, paused: false, workers: [worker()], ahead: 0, ...changes };
+  return { job, now: NOW, paused: false, workers: [worker()], ahead: 0, obstacles: [], ...changes };
 };
 
 const codes = (job: JobSummaryRecord, changes: Partial<ExplainFacts> = {}): string[] =>
@@ -38,6 +39,19 @@ describe("a job is not running because", () => {
       type: "mail",
       message: expect.stringContaining("no live worker") as string,
     });
+  });
+
+  test("the workers that handle its type do not serve its queue, and it says which queues they serve", () => {
+    const job = jobIn("pending", { queue: "mail" });
+    const told = (...workers: WorkerEntry[]): string => explain(factsOf(job, { workers }))[0]!.message;
+    const own = worker({ id: "requests", queues: ["*"], types: ["http:request"] });
+    const begin = "no live worker handles jobs of type mail from queue mail: ";
+    expect(told(worker(), worker({ types: ["other"], queues: ["mail"] }), own)).toBe(
+      `${begin}worker w-1 handles mail, but serves only: default. Add mail to the queues of a worker`,
+    );
+    const many = Array.from({ length: 5 }, (_, index) => worker({ id: `w-${index}`, queues: ["default", "bulk"], types: "*" }));
+    expect(told(...many)).toContain("workers w-0, w-1, w-2 and 2 others handle mail, but serve only: bulk, default.");
+    expect(told(worker({ types: ["other"] }))).toContain("spell both names the same way");
   });
 
   test("every worker that takes it is shutting down", () => {
@@ -71,6 +85,46 @@ describe("a job is not running because", () => {
     expect(codes(jobIn("pending"), { workers: [busy, worker()] })).toEqual(["position"]);
     const one = worker({ slots: 1, runningCount: 1 });
     expect(explain(factsOf(jobIn("pending"), { workers: [one] }))[0]?.message).toMatch(/^the one slot of the worker/);
+  });
+
+  test("a limit of its key or its queue is reached", () => {
+    const job = jobIn("pending", { queue: "mail", limitKey: "acme" });
+    const workers = [worker({ queues: ["mail"], runningCount: 2 })];
+    const told = (obstacle: LimitObstacle) => explain(factsOf(job, { workers, obstacles: [obstacle] }))[0];
+    expect(told({ kind: "held", key: "acme", until: NOW + 30_000 })).toEqual({
+      code: "key_held",
+      message: 'limit key "acme" in queue mail is held until 2030-01-01T00:00:30.000Z: a handler asked for that with HoldKey',
+      queue: "mail",
+      limitKey: "acme",
+      until: NOW + 30_000,
+    });
+    expect(told({ kind: "running", key: "acme", limit: 2, running: 2, holders: ["a", "b"] })).toEqual({
+      code: "limit_running",
+      message: '2 jobs of limit key "acme" in queue mail run (a, b), and its limit is 2: it starts when one of them ends',
+      queue: "mail",
+      limitKey: "acme",
+      limit: 2,
+      running: 2,
+      holders: ["a", "b"],
+    });
+    expect(told({ kind: "running", key: null, limit: 1, running: 1, holders: ["a"] })?.message).toBe(
+      "1 job of queue mail runs (a), and its limit is 1: it starts when that one ends",
+    );
+    expect(told({ kind: "running", key: null, limit: 4, running: 5, holders: ["a", "b", "c", "d", "e"] })?.message).toBe(
+      "5 jobs of queue mail run (a, b, c, …), and its limit is 4: it starts when fewer than 4 run",
+    );
+    expect(told({ kind: "rate", key: null, rate: "5/s", until: NOW + 200 })).toEqual({
+      code: "limit_rate",
+      message: "queue mail may start 5/s, and has used that up: the next start is possible at 2030-01-01T00:00:00.200Z",
+      queue: "mail",
+      limitKey: null,
+      rate: "5/s",
+      until: NOW + 200,
+    });
+    const obstacles = [{ kind: "rate", key: null, rate: "5/s", until: NOW + 200 }] as const;
+    expect(codes(job, { workers, obstacles })).toEqual(["limit_rate", "position"]);
+    expect(codes(job, { workers: [], paused: true, obstacles })).toEqual(["paused", "no_worker", "limit_rate", "position"]);
+    expect(codes(jobIn("scheduled", { runAt: NOW + 1000 }), { obstacles })).toEqual(["due_later"]);
   });
 
   test("others go before it", () => {

@@ -36,6 +36,8 @@ describe("options", () => {
       keyTtl: 86_400_000,
       tags: [],
       meta: null,
+      limitKey: null,
+      cost: 1,
       webhookUrl: null,
     });
   });

@@ -48,7 +48,7 @@ describe("a value that is accepted", () => {
     ["a key called __proto__", JSON.parse('{"__proto__": {"admin": true}}')],
     ["undefined properties, which are left out", { a: 1, b: undefined }],
     ["an object without a prototype", Object.assign(Object.create(null) as object, { a: 1 })],
-    ["an object of a class", new (class Point { x = 1; y = 2; })()], // prettier-ignore
+    ["an object of a class", new (class Point { x = 1; y = 2; })()], // oxfmt-ignore
     ["the deepest that may be", nested(MAX_JSON_DEPTH)],
   ])("may be or have %s", (_, value: unknown) => {
     expect(JSON.parse(encodeJson(value, "payload", MAX_PAYLOAD_BYTES))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -82,7 +82,7 @@ describe("a value that JSON would change in silence", () => {
     ["a boxed number", Object(1), "payload"],
     ["a toJSON that says nothing", { toJSON: () => undefined }, "payload"],
     ["a toJSON that says NaN", { price: { toJSON: () => Number.NaN } }, "payload.price"],
-    ["a getter that throws", { get x(): never { throw new Error("no"); } }, "payload"], // prettier-ignore
+    ["a getter that throws", { get x(): never { throw new Error("no"); } }, "payload"], // oxfmt-ignore
   ])("is refused with its place: %s", (_, value: unknown, field) => {
     expect(refusal(value)).toMatchObject({ code: "invalid_input", field });
   });

@@ -93,6 +93,31 @@ describe("what follows when an attempt", () => {
     expect(settle(facts, { kind: "snooze", delayMs: 0 }, keep, 0).delayMs).toBe(MIN_SNOOZE_MS);
   });
 
+  test("held its limit key: it keeps its place and costs no attempt, but counts as a snooze", () => {
+    const held = settle(facts, { kind: "hold", delayMs: 30_000 }, keep, 0);
+    expect(held).toMatchObject({
+      to: "pending",
+      giveBackAttempt: true,
+      countSnooze: true,
+      bumpFence: true,
+      delayMs: null,
+      endsAttempt: false,
+    });
+    expect(held).toMatchObject({ retries: "keep", losses: "keep", result: undefined, error: undefined });
+  });
+
+  test("held its limit key once too often: it has failed", () => {
+    expect(settle({ ...facts, snoozes: MAX_SNOOZES - 1 }, { kind: "hold", delayMs: 1000 }, keep, 0).to).toBe("pending");
+    const outcome: Outcome = { kind: "hold", delayMs: 1000 };
+    expect(settle({ ...facts, snoozes: MAX_SNOOZES }, outcome, keep, 0)).toMatchObject({
+      to: "retrying",
+      retries: "add",
+      error: { name: "TooManySnoozes" },
+    });
+    expect(settle({ ...spent, snoozes: MAX_SNOOZES }, outcome, keep, 0).to).toBe("dead");
+    expect(settle({ ...spent, snoozes: MAX_SNOOZES }, outcome, drop, 0).to).toBe("failed");
+  });
+
   test("was snoozed once too often: it has failed", () => {
     expect(settle({ ...facts, snoozes: MAX_SNOOZES - 1 }, { kind: "snooze", delayMs: 1000 }, keep, 0).to).toBe("scheduled");
     expect(settle({ ...facts, snoozes: MAX_SNOOZES }, { kind: "snooze", delayMs: 1000 }, keep, 0)).toMatchObject({
@@ -141,6 +166,7 @@ describe("what follows when an attempt", () => {
       fc.constant(failed),
       fc.constant<Outcome>({ kind: "discard", error, runMs: 1 }),
       fc.constant<Outcome>({ kind: "snooze", delayMs: 1000 }),
+      fc.constant<Outcome>({ kind: "hold", delayMs: 1000 }),
       fc.constant<Outcome>({ kind: "release" }),
       fc.constant<Outcome>({ kind: "lost" }),
     );

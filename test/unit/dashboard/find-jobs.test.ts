@@ -7,6 +7,8 @@ test.each([
   ['"two words" status:dead', { status: "dead", q: "two words" }],
   ['"two words"', { q: "two words" }],
   ['payload.customer:globex payload.order.id:"a, b:c" late', { where: "customer:globex,order.id:a\\, b:c", q: "late" }],
+  ["key:customer-7 queue:mail late", { limit_key: "customer-7", queue: "mail", q: "late" }],
+  ['limit_key:"acme inc"', { limit_key: "acme inc" }],
   ["payload.:x payload.customer:", { q: "payload.:x payload.customer:" }],
   ['{ "to": "a  b", "status": "x" }', { q: '{"to":"a  b","status":"x"}' }],
   ['"to": "type:x",\n"n": 1,', { q: '"to":"type:x","n":1,' }],

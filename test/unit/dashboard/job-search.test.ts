@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { orderOf, readAuditSearch } from "../../../src/dashboard/job-search.ts";
+import { orderOf, readAuditSearch, readJobSearch, searchOfKey, toFilter, toListQuery } from "../../../src/dashboard/job-search.ts";
 import { readWhere, writeWhere } from "../../../src/dashboard/where-text.ts";
 
 test.each([
@@ -23,6 +23,12 @@ test.each(["globex", "globex ", " globex", "a, b", "a\\", "a\\ ", "x:y", "\n"])(
 
 test("spaces around typed payload fields do not count", () => {
   expect(readWhere(" customer:globex , region:eu ")).toEqual({ customer: "globex", region: "eu" });
+});
+
+test.each(["acme", " acme ", "a&b=c", "~"])("a link to the jobs of the limit key %j finds that key", (limitKey) => {
+  const search = searchOfKey("mail", limitKey);
+  expect(readJobSearch({ ...search })).toEqual({ queue: "mail", limit_key: limitKey });
+  expect(toFilter(toListQuery(search, 50, 0))).toEqual({ queue: "mail", limitKey });
 });
 
 test("the URL of the audit keeps what is a filter", () => {

@@ -5,6 +5,7 @@ const KNOWN = {
   types: ["email:send", "report:make"],
   queues: ["mail", "default"],
   tags: ["newsletter", "black friday"],
+  limitKeys: ["customer-7", "acme inc"],
   facets: [["customer", "globex"] as const],
 };
 
@@ -26,6 +27,10 @@ describe("the search suggests", () => {
     ['tag:"black f', ['tag:"black friday"']],
     ['tag:"black friday"', []],
     ['tag:"black friday" queue:m', ['tag:"black friday" queue:mail']],
+    ["key", ["key:"]],
+    ["key:cust", ["key:customer-7"]],
+    ["customer-7", ["key:customer-7"]],
+    ["queue:mail key:ac", ['queue:mail key:"acme inc"']],
     ["pay", ["payload.customer:"]],
     ["payload.customer:gl", ["payload.customer:globex"]],
     ["nothing of the sort", []],

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Trouble } from "../../../src/core/trouble.ts";
-import type { ApplicationAuth, ApplicationRequest, RequestFacts, ServerOptions } from "../../../src/http/server.ts";
+import type { ApplicationAuth, ApplicationRequest, RequestFacts } from "../../../src/http/server.ts";
 import { builtPage } from "./built-page.ts";
 import { openApi, WAYS } from "./open-api.ts";
 
@@ -20,7 +19,8 @@ describe.each(WAYS)("a server behind the application's sign-in, by %s", (way) =>
     expect(body.entries).toMatchObject([{ action: "queue:paused", by: "ann" }]);
     const refused = await refuse("POST /api/v1/queues/{queue}/resume", { params: { queue: "mail" }, headers: ben! }, "forbidden");
     expect(refused.detail).toBe("this request needs an operator: ben is a viewer");
-    await refuse("GET /api/v1/queues", {}, "unauthorized");
+    const { hint } = await refuse("GET /api/v1/queues", {}, "unauthorized");
+    expect(hint).toBe("Sign in to the application.");
     expect((await ask("GET /dashboard/session", { headers: ben! })).body).toEqual({ user: "ben", role: "viewer", sign_in: "application" });
     expect((await ask("GET /dashboard/session")).body).toEqual({ user: null, role: null, sign_in: "application" });
   });
@@ -29,6 +29,8 @@ describe.each(WAYS)("a server behind the application's sign-in, by %s", (way) =>
     const { ask, refuse } = await openApi({ auth: () => null, keys: ["shop:read:the-key-of-the-shop"] }, way);
     await ask("GET /api/v1/queues", { headers: { "x-api-key": "the-key-of-the-shop" } });
     await refuse("GET /api/v1/queues", { headers: { "x-session": "1", "x-api-key": "another" } }, "unauthorized");
+    const { hint } = await refuse("GET /api/v1/queues", {}, "unauthorized");
+    expect(hint).toBe("Sign in to the application, or send a valid key as X-API-Key or as Authorization: Bearer.");
   });
 
   test("takes undefined for nobody, as a request without a user has it", async () => {
@@ -72,12 +74,10 @@ describe.each(WAYS)("a server behind the application's sign-in, by %s", (way) =>
     ["names a role that there is not", () => ({ name: "ann", role: "owner" }), "whose role is one of viewer, operator"],
   ])("answers 500 if the function %s, does not let the caller in, and says why to those who run it", async (_, wrong, why) => {
     const told: RequestFacts[] = [];
-    const troubles: Trouble[] = [];
-    const listeners: ServerOptions = { onRequest: (facts) => told.push(facts), onTrouble: (trouble) => troubles.push(trouble) };
-    const { send } = await openApi({ auth: wrong as unknown as ApplicationAuth, ...listeners }, way);
+    const { send } = await openApi({ auth: wrong as unknown as ApplicationAuth, onRequest: (facts) => told.push(facts) }, way);
     expect((await send("/api/v1/queues")).status).toBe(500);
-    expect(troubles.at(-1)).toMatchObject({ kind: "setting", message: expect.stringContaining(why) as string });
-    expect(told).toMatchObject([{ status: 500, error: expect.any(Error) as Error }]);
+    expect(told).toMatchObject([{ status: 500, error: { message: expect.stringMatching(/^the function `auth` failed: /) as string } }]);
+    expect((told[0]!.error as Error).message).toContain(why);
   });
 });
 

@@ -17,7 +17,7 @@ describe("W28: what destroys", () => {
   test("needs a key with the scope admin", async () => {
     expect(DESTRUCTIVE).toEqual(expect.arrayContaining(["DELETE /api/v1/dead", "POST /api/v1/dead/retry", "DELETE /api/v1/jobs/{id}"]));
     const { refuse } = await openApi({ keys: [NARROW] });
-    const params = { id: MISSING_ID, name: "n", queue: "q", worker: "w", group: "0123456789ab" };
+    const params = { id: MISSING_ID, name: "n", queue: "q", worker: "w", group: "0123456789ab", key: "k" };
     for (const name of DESTRUCTIVE) {
       const { status } = await refuse(name, { params, headers: { "x-api-key": "narrow-key" } }, "forbidden");
       expect([name, status]).toEqual([name, 403]);

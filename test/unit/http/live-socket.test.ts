@@ -25,7 +25,11 @@ async function open(url: string, path = "/api/v1/ws", headers: Headers = {}): Pr
 }
 
 /** The answer to a request that is not upgraded. Its connection must end. */
-async function refusal(url: string, path = "/api/v1/ws", headers: Headers = {}): Promise<{ status: number; code: string; retry: unknown }> {
+async function refusal(
+  url: string,
+  path = "/api/v1/ws",
+  headers: Headers = {},
+): Promise<{ status: number; code: string; detail: string; retry: unknown }> {
   const socket = socketAt(url, path, headers);
   // After the answer the library says that it is none it hoped for.
   socket.on("error", () => {});
@@ -33,8 +37,8 @@ async function refusal(url: string, path = "/api/v1/ws", headers: Headers = {}):
   let text = "";
   for await (const chunk of response.setEncoding("utf8")) text += chunk as string;
   if (!response.socket.destroyed) await once(response.socket, "close");
-  const { code } = JSON.parse(text) as { code: string };
-  return { status: response.statusCode!, code, retry: response.headers["retry-after"] };
+  const { code, detail } = JSON.parse(text) as { code: string; detail: string };
+  return { status: response.statusCode!, code, detail, retry: response.headers["retry-after"] };
 }
 
 async function openKeyed(options: ServerOptions = {}): Promise<Api> {
@@ -118,6 +122,11 @@ describe("who may open one", () => {
     expect(await refusal(url, `/api/v1/ws?api_key=${KEY}`)).toMatchObject({ status: 401 });
     await open(url, "/api/v1/ws", withKey);
     await open(url, "/api/v1/ws", { authorization: `Bearer ${KEY}` });
+  });
+
+  test("is told that `auth` gets no user of a middleware", async () => {
+    const { url } = await openApi({ auth: ({ original }) => (original as { user?: never }).user ?? null });
+    expect(await refusal(url)).toMatchObject({ status: 401, detail: expect.stringContaining("WebSockets pass no middleware") as string });
   });
 
   test("a page does from this server, or from an origin that is allowed (W10)", async () => {

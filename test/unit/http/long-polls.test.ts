@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Client, LeasedJob } from "../../../src/client/client.ts";
-import { LongPolls } from "../../../src/http/long-polls.ts";
+import { type Claimed, LongPolls } from "../../../src/http/long-polls.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 
 type Hint = { readonly topic: "work"; readonly queue: string } | { readonly topic: "lease" };
+
+const NOTHING: Claimed = { jobs: [], againInMs: null };
 
 /** A longPolls before a shelf of jobs, with a bell to ring. */
 function openLongPolls() {
@@ -17,13 +19,14 @@ function openLongPolls() {
   const longPolls = new LongPolls({ leases }, clock);
   const wait = (
     name: string,
-    { limit = 1, types = "*" as const, ending = new AbortController().signal, waitMs = 30_000 } = {},
+    { limit = 1, types = "*" as const, ending = new AbortController().signal, waitMs = 30_000, againInMs = null as number | null } = {},
   ): Promise<number> => {
-    const claim = async (): Promise<LeasedJob[]> => {
+    const claim = async (): Promise<Claimed> => {
       asked.push(name);
-      return shelf.splice(0, limit);
+      return { jobs: shelf.splice(0, limit), againInMs: null };
     };
-    return longPolls.wait({ queues: ["q"], types, limit, claim }, waitMs, ending).then((jobs) => jobs.length);
+    const first = { jobs: [], againInMs };
+    return longPolls.wait({ queues: ["q"], types, limit, claim }, first, waitMs, ending).then(({ jobs }) => jobs.length);
   };
   return {
     clock,
@@ -71,6 +74,26 @@ describe("the longPolls", () => {
     expect(asked).toEqual(["one", "one"]);
   });
 
+  test("looks when a job may start that waits for a limit, and says how long that is when its time is over", async () => {
+    const { clock, wait, asked, put } = openLongPolls();
+    const waiting = wait("one", { againInMs: 120 });
+    put(1);
+    await clock.advance(119);
+    expect(asked).toEqual([]);
+    await clock.advance(1);
+    expect(await waiting).toBe(1);
+    const longPolls = new LongPolls({ leases: { watch: () => () => {} } as unknown as Client["leases"] }, clock);
+    const claim = async (): Promise<Claimed> => NOTHING;
+    const ended = longPolls.wait(
+      { queues: ["q"], types: "*", limit: 1, claim },
+      { jobs: [], againInMs: 500 },
+      200,
+      new AbortController().signal,
+    );
+    await clock.advance(200);
+    expect(await ended).toEqual({ jobs: [], againInMs: 300 });
+  });
+
   test("a ring while one is asked makes it ask again, as it may have looked before", async () => {
     const { wait, asked, put, ring } = openLongPolls();
     const waiting = wait("one");
@@ -84,17 +107,17 @@ describe("the longPolls", () => {
   test("whose time is over while its claim is under way still gets what it brings", async () => {
     const { clock, put, listeners } = openLongPolls();
     const over = new AbortController();
-    const { promise, resolve } = Promise.withResolvers<LeasedJob[]>();
+    const { promise, resolve } = Promise.withResolvers<Claimed>();
     const longPolls = new LongPolls(
       { leases: { watch: (listener: never) => (listeners.add(listener), () => {}) } as unknown as Client["leases"] },
       clock,
     );
-    const waiting = longPolls.wait({ queues: ["q"], types: "*", limit: 1, claim: () => promise }, 30_000, over.signal);
+    const waiting = longPolls.wait({ queues: ["q"], types: "*", limit: 1, claim: () => promise }, NOTHING, 30_000, over.signal);
     listeners.forEach((listener) => listener({ topic: "work", queue: "q" }));
     over.abort();
     put(1);
-    resolve([{} as LeasedJob]);
-    expect(await waiting).toHaveLength(1);
+    resolve({ jobs: [{} as LeasedJob], againInMs: null });
+    expect((await waiting).jobs).toHaveLength(1);
   });
 
   test("hands on the failure of a claim, and leaves nothing behind when all have gone", async () => {
@@ -107,6 +130,7 @@ describe("the longPolls", () => {
     );
     const failing = longPolls.wait(
       { queues: ["q"], types: "*", limit: 1, claim: () => Promise.reject(new Error("away")) },
+      NOTHING,
       30_000,
       new AbortController().signal,
     );

@@ -58,6 +58,7 @@ describe("the OpenAPI document", () => {
       "internal",
       "priority",
       "tag",
+      "limit_key",
       "where",
       "group",
       "q",

@@ -58,7 +58,7 @@ describe("a server that drains", () => {
     await server.drain();
     const [job, leases] = await Promise.all(waiting.map(async (answer) => (await answer).json()));
     expect(job).toMatchObject({ status: "scheduled" });
-    expect(leases).toEqual({ jobs: [], results: [] });
+    expect(leases).toEqual({ jobs: [], results: [], again_in_ms: null });
     for (const stream of streams) await stream.text();
 
     expect((await send("/health/ready")).status).toBe(503);

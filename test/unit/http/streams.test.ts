@@ -9,6 +9,16 @@ function readUntil(response: Response, isLast: (event: Read) => boolean): Promis
   return new EventReading(response).until(isLast);
 }
 
+test.each(["/api/v1/events", "/api/v1/leases/watch"])("what is around the server passes on %s at once", async (path) => {
+  const { send } = await openApi();
+  const response = await send(path);
+  expect(response.status).toBe(200);
+  // The middleware `compression` of Express, as an example, would keep events until its buffer is full.
+  expect(response.headers.get("cache-control")).toBe("no-store, no-transform");
+  expect(response.headers.get("x-accel-buffering")).toBe("no");
+  await response.body!.cancel();
+});
+
 describe("GET /api/v1/events", () => {
   test("tells events as the source design names them", async () => {
     const api: Api = await openApi();

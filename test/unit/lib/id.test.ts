@@ -61,6 +61,24 @@ describe("an id", () => {
     expect(fills).toBe(2);
   });
 
+  test("keeps a tag for some thousand ids of the same ten bits, and then draws another", () => {
+    let drawn = 0;
+    const make = idMaker(
+      () => 1,
+      (bytes) => bytes.forEach((_, index) => (bytes[index] = drawn++ % 251)),
+    );
+    const tagOf = (id: string): string => id.slice(25, 28);
+    const ids = Array.from({ length: 24_000 }, (_, index) => make(index % 2));
+    for (const bits of [0, 1]) {
+      const tags = ids.filter((id) => tenBitsOf(id) === bits).map(tagOf);
+      const runs = tags.filter((tag, index) => tag !== tags[index - 1]);
+      expect(runs).toHaveLength(3);
+      expect(new Set(runs).size).toBe(3);
+    }
+    // The other random bits are new each time.
+    expect(new Set(ids.slice(0, 200).map((id) => id.slice(28))).size).toBeGreaterThan(150);
+  });
+
   test.each<[unknown, string]>([
     ["0190d2f0-7b1a-4abc-8def-0123456789ab", "version 4"],
     ["0190d2f0-7b1a-7abc-cdef-0123456789ab", "another variant"],

@@ -59,6 +59,19 @@ describe("figures of the store", () => {
     expect(valueOf(families, "millrace_queue_capacity_jobs", { queue: "default" })).toBeUndefined();
   });
 
+  test("tell how many jobs of a queue may run at once, beside how many do", async () => {
+    const { client, claim, read } = await openWatched();
+    await client.configure("mail", { limits: { running: 2 } });
+    await client.configure("default", { limits: { perKey: { running: 1 } } });
+    await client.enqueueMany(Array.from({ length: 3 }, () => ({ type: "a", queue: "mail" })));
+    expect(await claim(10, "mail")).toHaveLength(2);
+    const families = await read();
+    expect(valueOf(families, "millrace_queue_running_limit_jobs", { queue: "mail" })).toBe(2);
+    expect(valueOf(families, "millrace_queue_jobs", { queue: "mail", status: "running" })).toBe(2);
+    expect(valueOf(families, "millrace_queue_running_limit_jobs", { queue: "default" })).toBeUndefined();
+    expect(valueOf(families, "millrace_claims_put_off_total")).toBe(0);
+  });
+
   test("tell totals and throughput", async () => {
     const { client, clock, claim, report, read } = await openWatched();
     await client.enqueueMany([{ type: "a", maxRetries: 0 }, { type: "a" }, { type: "a" }]);
@@ -170,6 +183,15 @@ describe("a store that is away", () => {
 });
 
 describe("figures of the process", () => {
+  test("tell claims that a rate put off", async () => {
+    const { client, claim, read } = await openWatched();
+    await client.configure("default", { limits: { rate: "1/m" } });
+    await client.enqueueMany([{ type: "a" }, { type: "a" }]);
+    expect(await claim()).toHaveLength(1);
+    expect(await claim()).toHaveLength(0);
+    expect(valueOf(await read(), "millrace_claims_put_off_total")).toBe(2);
+  });
+
   test("tell claims, ends of attempts, waits and runs by queue", async () => {
     const { client, clock, claim, report, read } = await openWatched();
     await client.enqueueMany([{ type: "a" }, { type: "a" }, { type: "a", delay: "10s" }]);

@@ -22,6 +22,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "35a49a853e073da3",
       "a884f43f3f537e21",
       "8ff5ae999907ce07",
+      "210a89d0755a8657",
     ],
   },
   SQLite: {
@@ -39,6 +40,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "48685776b4e81365",
       "22ee3b4981401bc8",
       "b2bf5dc85e021d95",
+      "3b30053d7956272b",
     ],
   },
 };

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { type Context, defineJob, Discard, Snooze } from "../../../src/index.ts";
+import { type Context, defineJob, Discard, HoldKey, Snooze } from "../../../src/index.ts";
 import { createTestClient, type TestClient, type TestClientOptions } from "../../../src/testing/index.ts";
 
 async function open(options?: TestClientOptions): Promise<TestClient> {
@@ -108,6 +108,103 @@ describe("drain", () => {
     await client.enqueue(job, { at: "2030-01-01T00:00:00Z" });
     await client.drain([job.handle(async ({ at }) => void seen.push(at))]);
     expect(seen).toEqual([new Date("2030-01-01T00:00:00Z")]);
+  });
+});
+
+describe("limits", () => {
+  test("drain leaves what waits for a rate, which starts when its time has come by the clock", async () => {
+    const client = await open();
+    await client.configure("mail", { limits: { rate: "1/s", burst: 2 } });
+    await client.enqueueMany(Array.from({ length: 4 }, () => ({ type: "send", queue: "mail" })));
+    const handlers = { send: () => "sent" };
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, completed: 2, pending: 2 });
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, pending: 2 });
+    await client.clock.advance("999ms");
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, pending: 2 });
+    await client.clock.advance("1ms");
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, completed: 1, pending: 1 });
+    await client.clock.advance("1s");
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, completed: 1 });
+  });
+
+  test("a worker claims at the very time that a rate gives, and not before: it does not poll", async () => {
+    const client = await open();
+    await client.configure("default", { limits: { rate: "1/10s" } });
+    const startedAt: number[] = [];
+    let claims = 0;
+    const exchange = client.leases.exchange.bind(client.leases);
+    client.leases.exchange = (reports, claim) => {
+      if (claim !== null) claims++;
+      return exchange(reports, claim);
+    };
+    const begin = client.clock.now();
+    client.work({ send: () => void startedAt.push(client.clock.now() - begin) });
+    await client.enqueueMany(Array.from({ length: 4 }, () => ({ type: "send" })));
+    await client.clock.advance("31s");
+    expect(startedAt).toEqual([0, 10_000, 20_000, 30_000]);
+    // One that finds the job, and one with the report, for each.
+    expect(claims).toBeLessThanOrEqual(10);
+  });
+
+  test("a held key starts again when its hold is over, and others go on meanwhile", async () => {
+    const client = await open();
+    const begin = client.clock.now();
+    const ran: string[] = [];
+    client.work(
+      {
+        call: (_payload, { job }) => {
+          ran.push(`${job.limitKey} ${client.clock.now() - begin}`);
+          if (ran.length === 1) throw new HoldKey("30s");
+        },
+      },
+      { concurrency: 1 },
+    );
+    for (const limitKey of ["acme", "globex", "acme"]) await client.enqueue("call", null, { limitKey });
+    await client.clock.advance("29s");
+    expect(ran).toEqual(["acme 0", "globex 0"]);
+    await client.clock.advance("1s");
+    expect(ran).toEqual(["acme 0", "globex 0", "acme 30000", "acme 30000"]);
+  });
+
+  test("a handler that timed out has spent what it said, and so has one that completes with a tx", async () => {
+    const client = await open();
+    await client.configure("default", { limits: { rate: "10/h", burst: 10 } });
+    const { id } = await client.enqueue("slow", null, { timeout: "1s", maxRetries: 0 });
+    const worker = client.work({
+      slow: async (_payload, ctx) => {
+        ctx.spend(10);
+        await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+      },
+      within: async (_payload, ctx) =>
+        client.transaction(async (tx) => {
+          ctx.spend(10);
+          await ctx.complete("done", { tx });
+        }),
+    });
+    await client.clock.advance("2s");
+    expect((await client.get(id))?.error?.kind).toBe("timeout");
+    const until = (await client.limits.use("default"))!.nextStartAt!;
+    expect(until - client.clock.now()).toBeGreaterThan(300_000);
+    await client.clock.advance("2h");
+    const { id: second } = await client.enqueue("within");
+    await client.clock.advance("1s");
+    expect((await client.get(second))?.status).toBe("completed");
+    expect((await client.limits.use("default"))!.nextStartAt).toBeGreaterThan(client.clock.now() + 300_000);
+    await worker.stop();
+  });
+
+  test("a transaction refuses a job whose key has as many waiting jobs as it may", async () => {
+    const client = await open();
+    await client.configure("default", { limits: { perKey: { waiting: 2 } } });
+    await client.enqueue("t", null, { limitKey: "acme" });
+    await client.transaction(async (tx) => {
+      await client.enqueue("t", null, { limitKey: "acme", tx });
+      await expect(client.enqueue("t", null, { limitKey: "acme", tx })).rejects.toMatchObject({ code: "queue_full", field: "limitKey" });
+      await client.enqueue("t", null, { limitKey: "globex", tx });
+    });
+    expect(await client.count()).toMatchObject({ count: 3 });
+    client.assertEnqueued({ limitKey: "globex" });
+    client.assertNotEnqueued({ limitKey: "initech" });
   });
 });
 
@@ -291,6 +388,29 @@ describe("wait", () => {
 });
 
 describe("transaction", () => {
+  test("refuses a job for a full queue at once, as an engine does: the code under test may go on without it", async () => {
+    const client = await open();
+    await client.configure("mail", { capacity: 2 });
+    await client.enqueue("mail", 1, { queue: "mail" });
+    const refusals: unknown[] = [];
+    await client.transaction(async (tx) => {
+      for (const n of [2, 3]) await client.enqueue("mail", n, { queue: "mail", tx }).catch((error: unknown) => refusals.push(error));
+    });
+    expect(refusals).toEqual([expect.objectContaining({ code: "queue_full" })]);
+    expect(client.enqueued({ queue: "mail" }).map(({ payload }) => payload)).toEqual([1, 2]);
+  });
+
+  test("knows the keys of the transaction around it", async () => {
+    const client = await open();
+    const add = (payload: number) => client.enqueue("mail", payload, { tx: {}, idempotencyKey: "k" });
+    await client.transaction(async () => {
+      const { id } = await add(1);
+      expect(await client.transaction(() => add(1))).toMatchObject({ id, created: false });
+      await expect(client.transaction(() => add(2))).rejects.toMatchObject({ code: "key_conflict" });
+    });
+    expect(client.enqueued()).toHaveLength(1);
+  });
+
   test("what was enqueued with any tx appears when the function returns, and never when it throws or rolls back", async () => {
     const client = await open();
     const add = (n: number) => client.enqueue("mail", n, { tx: { mine: true }, idempotencyKey: `k${n}` });
@@ -339,6 +459,25 @@ describe("transaction", () => {
     const refusal = { code: "invalid_transaction", message: expect.stringContaining("has ended") as string };
     await expect(late).rejects.toMatchObject(refusal);
     await expect(client.enqueue("mail", 2, { tx: kept })).rejects.toMatchObject(refusal);
+  });
+
+  test("what a handler logged before it completed its job is kept, also if it first rolled back", async () => {
+    const client = await open();
+    const { id } = await client.enqueue("pay");
+    await client.drain({
+      pay: async (_: unknown, ctx: Context) => {
+        for (const isFirst of [true, false]) {
+          ctx.log(isFirst ? "first try" : "second try");
+          ctx.progress(isFirst ? 10 : 90);
+          await client.transaction(async (tx) => {
+            await ctx.complete("paid", { tx });
+            if (isFirst) tx.rollback();
+          });
+        }
+      },
+    });
+    expect(await client.get(id)).toMatchObject({ status: "completed", result: "paid", progress: { percent: 90 } });
+    expect((await client.logs(id)).map(({ text }) => text)).toEqual(["first try", "second try"]);
   });
 
   test("a handler completes its job with it, and fails if it is rolled back", async () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { ClaimRequest, LeasedJob, LeaseAnswer, Leases, Report } from "../../../src/client/client.ts";
+import type { ClaimRequest, LeasedJob, LeaseAnswer, Leases, Report, WorkOptions } from "../../../src/client/client.ts";
 import { MillraceError } from "../../../src/core/errors.ts";
 import { sleep } from "../../../src/lib/clock.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
@@ -25,6 +25,8 @@ describe("the exchange of ended attempts for new jobs", () => {
   let dropped: string[];
   let troubles: Trouble["kind"][];
   let claims: ClaimRequest[];
+  /** Every report that was sent. */
+  let all: Report[];
   let isClosed: boolean;
   /** Throws to be a renewer that breaks its word. */
   let onHold: () => void;
@@ -37,6 +39,7 @@ describe("the exchange of ended attempts for new jobs", () => {
     clock = new VirtualClock(0, () => sent.length);
     sent = [];
     claims = [];
+    all = [];
     answered = [];
     givenUp = [];
     dropped = [];
@@ -55,8 +58,23 @@ describe("the exchange of ended attempts for new jobs", () => {
     return ids.map((id) => (held.has(id) ? "locked" : "ok"));
   }
 
+  interface Wishes {
+    readonly slots?: number;
+    readonly inFlight?: number;
+    readonly concurrency?: WorkOptions["concurrency"];
+    readonly jobsOf?: (claim: ClaimRequest) => LeasedJob[];
+    /** What each claim is told about the next. */
+    readonly againInMs?: () => number | null;
+  }
+
   /** Each claim is answered with one job, whose handler never ends. So with one slot there is one claim, and with none there is none. */
-  function exchanger({ slots = 0, inFlight = 1 } = {}): Exchanger {
+  function exchanger({
+    slots = 0,
+    inFlight = 1,
+    concurrency = Math.max(1, slots),
+    jobsOf = () => [job],
+    againInMs = () => null,
+  }: Wishes = {}): Exchanger {
     const exchange: Leases["exchange"] = async (reports, wanted) => {
       const ids = reports.map(({ id }) => id);
       sent.push(wanted === null ? ids : [...ids, "claim"]);
@@ -64,9 +82,13 @@ describe("the exchange of ended attempts for new jobs", () => {
       await store(ids);
       const results = await answersOf(ids, ids.length === 1 && wanted === null);
       answered.push(...ids.filter((_, index) => results[index] === "ok"));
-      return { results, jobs: wanted === null ? [] : [job] };
+      all.push(...reports);
+      return { results, jobs: wanted === null ? [] : jobsOf(wanted), againInMs: wanted === null ? null : againInMs() };
     };
-    const handlers = readHandlers({ endless: (_payload, ctx) => (answered.push(ctx.job.id), new Promise(() => {})) });
+    const handlers = readHandlers({
+      quick: async () => {},
+      endless: (_payload, ctx) => (answered.push(ctx.job.id), new Promise(() => {})),
+    });
     const made = new Exchanger({
       leases: { exchange } as Leases,
       getJob: async () => null,
@@ -75,7 +97,7 @@ describe("the exchange of ended attempts for new jobs", () => {
       inFlight,
       isRemote: false,
       handlers,
-      settings: readWorkOptions({ concurrency: Math.max(1, slots), lease: "30s" }),
+      settings: readWorkOptions({ concurrency, lease: "30s" }),
       renewer: {
         hold: () => onHold(),
         drop: (leases) => dropped.push(...leases.map(({ id }) => id)),
@@ -113,6 +135,70 @@ describe("the exchange of ended attempts for new jobs", () => {
       ["a", "b", "c"],
       ["d", "e"],
     ]);
+  });
+
+  test("slots that a full claim added start what waits, although there is nothing more to claim", async () => {
+    const types = ["quick", "quick", "endless"];
+    const jobsOf = ({ limit }: ClaimRequest): LeasedJob[] => {
+      const type = types[claims.length - 1];
+      const one = (_: unknown, index: number) => ({ job: { id: `${type}-${index}`, type, timeout: 0 }, fence: 1, facts: {} }) as LeasedJob;
+      return type === undefined ? [] : Array.from({ length: limit }, one);
+    };
+    // With a time to measure, so that the third claim goes ahead of the slots.
+    store = () => sleep(clock, 1);
+    const exchange = exchanger({ slots: 1, concurrency: { min: 1, max: 8 }, jobsOf });
+    exchange.wake();
+    await clock.advance("10s");
+    expect(claims[2]!.limit).toBeGreaterThan(exchange.slots);
+    expect(exchange.attempts.running.size).toBe(exchange.slots);
+  });
+
+  describe("a job that waits for a limit", () => {
+    test("is claimed when the store said, and at no other time", async () => {
+      const waits = [300, 50, null];
+      const exchange = exchanger({ slots: 1, jobsOf: () => [], againInMs: () => waits[claims.length - 1] ?? null });
+      exchange.wake();
+      await clock.settle();
+      expect(claims).toHaveLength(1);
+      await clock.advance(299);
+      expect(claims).toHaveLength(1);
+      await clock.advance(1);
+      expect(claims).toHaveLength(2);
+      await clock.advance(50);
+      expect(claims).toHaveLength(3);
+      await clock.advance("1h");
+      expect(claims).toHaveLength(3);
+    });
+
+    test("is claimed sooner if a hint comes, and once more at the time", async () => {
+      const waits = [300, 5000];
+      const exchange = exchanger({ slots: 1, jobsOf: () => [], againInMs: () => waits[claims.length - 1] ?? null });
+      exchange.wake();
+      await clock.advance(100);
+      exchange.wake();
+      await clock.settle();
+      expect(claims).toHaveLength(2);
+      await clock.advance(200);
+      expect(claims).toHaveLength(3);
+    });
+
+    test("is not claimed by a worker that stops", async () => {
+      const exchange = exchanger({ slots: 1, jobsOf: () => [], againInMs: () => 300 });
+      exchange.wake();
+      await clock.settle();
+      await exchange.drain(() => {});
+      exchange.stop();
+      await clock.advance("1h");
+      expect(claims).toHaveLength(1);
+    });
+  });
+
+  test("a job that was never started says so when it is given back: because it came too late, or beyond the limit", async () => {
+    const beyond = ["one", "two"].map((id) => ({ job: { id, type: "endless", timeout: 0 }, fence: 1 }) as LeasedJob);
+    const exchange = exchanger({ slots: 1, jobsOf: () => beyond });
+    exchange.wake();
+    await clock.settle();
+    expect(all).toEqual([{ id: "two", fence: 1, facts: undefined, outcome: { kind: "release" }, unstarted: true }]);
   });
 
   test("a claim whose answer was lost is asked again by its turn, before anything new is claimed", async () => {

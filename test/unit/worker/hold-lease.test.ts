@@ -99,7 +99,7 @@ describe("a handler that asks that its lease is left alone", () => {
 
   /** A transaction that takes the completion and is rolled back leaves nothing behind. */
   async function completeAndRollBack(ctx: Context): Promise<void> {
-    store.within = () => ({ insert: async () => [], settle: async () => ["ok"] });
+    store.within = () => ({ insert: async () => [], settle: async () => ["ok"], note: async () => [] });
     await ctx.complete("done", { tx: {} });
   }
 

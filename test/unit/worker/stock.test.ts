@@ -120,11 +120,11 @@ describe("the stock of a worker", () => {
   });
 
   describe("gives back", () => {
-    test("what has not started after five times `ahead`, and then holds less", async () => {
+    test("what has not started within five times `ahead`, and then holds less", async () => {
       const stock = stockOf();
       await starts(stock, 1000, 1);
       arrive(stock, several(40));
-      for (let turn = 0; turn < 5; turn++) {
+      for (let turn = 0; turn < 4; turn++) {
         await clock.advance(AHEAD_MS);
         // Handlers end and others start, but these do not get a turn.
         running.clear();
@@ -164,6 +164,16 @@ describe("the stock of a worker", () => {
       stock.giveBackAll();
       expect(givenBack).toEqual(["job-1", "job-2", "job-3"]);
       expect(stock.size).toBe(0);
+    });
+
+    test("with `ahead: 0`, what has no slot, at once: slots were removed while the claim was under way", () => {
+      const stock = stockOf({ aheadMs: 0 });
+      running.clear();
+      for (let slot = 0; slot < 8; slot++) running.add(attempt(`running-${slot}`));
+      stock.add(several(3));
+      stock.keepRest();
+      expect(givenBack).toEqual(["job-3"]);
+      expect(stock.size).toBe(2);
     });
 
     test("a job that must not be lost, at once; and the worker claims for free slots only for a minute", async () => {

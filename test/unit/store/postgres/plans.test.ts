@@ -223,6 +223,48 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).not.toMatch(LARGE);
   });
 
+  test("a list by a facet in all queues walks down the index of each, and reads no job that it does not show", async () => {
+    const query = { limit: 1, facets: { customer: "globex" } };
+    const told = await plans(
+      async (store) => {
+        const { cursor } = await store.list(query);
+        await store.list({ ...query, cursor: cursor! });
+        await store.count(query);
+      },
+      async (store) => {
+        for (let batch = 0; batch < 5; batch++) {
+          const some = jobs(1000).map((job, index) => ({ ...job, queue: `q${index % 2}`, facets: { customer: "globex" } }));
+          await store.insert(some);
+        }
+      },
+    );
+    expect(told).toMatch(
+      /Index (Only )?Scan Backward using facet_pkey on facet[^\n]*\n\s+Index Cond: .*queue = q\.id.*field = .*value = .*ROW\(created_at, seq\) </,
+    );
+    expect(told).toMatch(/Index Scan using job_newest on job[^\n]*\n\s+Index Cond: \(\(created_at = .*seq = /);
+    expect(told).not.toMatch(/Bitmap/);
+    expect(told).not.toMatch(LARGE);
+  });
+
+  test("a count of jobs by what their places tell reads no bodies", async () => {
+    const stored = jobs(MANY, 3);
+    const told = await plans(
+      async (store) => {
+        await store.count({ status: ["pending"], type: "t1" });
+        await store.count({ status: ["cancelled", "dead"], type: "t1", priority: { min: 0, max: 1 }, group: "000000000000" });
+      },
+      async (store) => {
+        await store.insert(stored);
+        await store.change(
+          stored.slice(100).map(({ id }) => id),
+          CANCEL,
+        );
+      },
+    );
+    expect(told).toContain("on ended");
+    expect(told).not.toMatch(/on job\b/);
+  });
+
   test("jobs without facets cost no look at the index of facets, and others find their entries by the key", async () => {
     const before = async (store: Store): Promise<unknown> =>
       store.insert(jobs(10).map((job) => ({ ...job, facets: { customer: "globex" } })));

@@ -1,28 +1,19 @@
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { AttemptError } from "../../../../src/core/job.ts";
 import type { Outcome } from "../../../../src/core/lifecycle.ts";
-import { readGranted } from "../../../../src/store/redis/codec.ts";
+import { readLimits, readOneKeyLimits } from "../../../../src/core/limits.ts";
+import { listOf, readGranted } from "../../../../src/store/redis/codec.ts";
 import { type Look, plainCall, readAnswer, wholeCall } from "../../../../src/store/redis/exchange-calls.ts";
 import type { ScriptCall } from "../../../../src/store/redis/session.ts";
 import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
 import type { Claim, LeasedRecord, Settlement, Store } from "../../../../src/store/store.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { partitionOf } from "../../../../src/core/partition.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis.ts";
 import { contentsOf } from "./contents.ts";
-import { claim, claimOf, jobOf, prefix, settlementOf } from "./open.ts";
+import { claim, claimOf, elsewhere, jobOf, prefix, settlementOf } from "./open.ts";
+import { serverOfThisFile } from "./server-of-this-file.ts";
 
-let server: RedisServer;
-let redis: Redis;
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url, { protocol: 2 });
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const { server, redis } = serverOfThisFile();
 
 const PARTITION = partitionOf("default");
 const BOOM: AttemptError = { name: "Error", message: "no", stack: null, kind: "error" };
@@ -30,18 +21,18 @@ const FAILED: Outcome = { kind: "failed", error: BOOM, delayMs: 0, runMs: 1 };
 const done = (result: string | null, runMs: number): Outcome => ({ kind: "completed", result, runMs });
 
 async function storeAt(at: string): Promise<Store> {
-  return openRedisStore(`${server.url}?prefix=${at}`, { clock: systemClock, deadlineMs: 10_000 });
+  return openRedisStore(`${server().url}?prefix=${at}`, { clock: systemClock, deadlineMs: 10_000 });
 }
 
 async function run(at: string, now: number, call: ScriptCall): Promise<ReturnType<typeof readAnswer>> {
   const base = `${at}:{${PARTITION}}`;
-  const reply = await redis.callBuffer("EVAL", call.script.text, "2", `${base}:v`, `${base}:none`, String(now), ...call.args);
+  const reply = await redis().callBuffer("EVAL", call.script.text, "2", `${base}:v`, `${base}:none`, String(now), ...call.args);
   return readAnswer(call.script, reply as Parameters<typeof readAnswer>[1]);
 }
 
 /** Copies everything under one prefix to another. */
 async function copy(from: string, to: string): Promise<void> {
-  for (const key of await redis.keys(`${from}:*`)) await redis.copy(key, to + key.slice(from.length));
+  for (const key of await redis().keys(`${from}:*`)) await redis().copy(key, to + key.slice(from.length));
 }
 
 const lookOf = (wanted: Partial<Claim>): Look => {
@@ -66,7 +57,7 @@ async function byBoth(
   });
   const answer = read(await run(at, now, plain!));
   expect(answer).toEqual(read(await run(other, now, wholeCall(settlements, looks, "try", "n"))));
-  expect(await contentsOf(redis, at)).toEqual(await contentsOf(redis, other));
+  expect(await contentsOf(redis(), at)).toEqual(await contentsOf(redis(), other));
   return answer;
 }
 
@@ -74,7 +65,7 @@ test("the script for usual exchanges writes and answers exactly what the other o
   const at = prefix();
   const store = await storeAt(at);
   const kinds = [{}, { type: "other", priority: 20 }, { priority: -20 }, { delayMs: 1 }, { idempotencyKey: "k" }];
-  await store.insert(Array.from({ length: 120 }, (_, index) => jobOf(index < 5 ? kinds[index] : kinds[index % 3])));
+  await store.insert(Array.from({ length: 120 }, (_, index) => elsewhere(jobOf(index < 5 ? kinds[index] : kinds[index % 3]), index)));
   // Some were tried before, and have an error; some were settled, and some are gone.
   const tried = await claim(store, { limit: 4 });
   await store.exchange(
@@ -102,7 +93,7 @@ test("the script for usual exchanges writes and answers exactly what the other o
   const equal = some.jobs.map((lease) => settlementOf(lease, done(null, 0)));
   const many = await byBoth(at, now + 5, equal, [lookOf({ limit: 60 })]);
   expect(many.jobs).toHaveLength(60);
-  expect(await redis.object("ENCODING", `${at}:{${PARTITION}}:r`)).toBe("skiplist");
+  expect(await redis().object("ENCODING", `${at}:{${PARTITION}}:r`)).toBe("skiplist");
   expect(await byBoth(at, now + 6, [], [lookOf({ limit: 5, types: ["none"] })])).toEqual({ letters: "", jobs: [] });
   expect(
     (
@@ -124,14 +115,55 @@ test("it takes nothing for a try or a turn that was repeated, nor from a paused 
   const look = lookOf({ limit: 1 });
   const base = `${at}:{${PARTITION}}`;
   for (const mark of ["try", `${look.claim.workerId} ${look.turn}`]) {
-    await redis.set(`${base}:y:${mark}`, "later");
+    await redis().set(`${base}:y:${mark}`, "later");
     expect((await byBoth(at, now, [], [look])).jobs).toEqual([]);
-    await redis.del(`${base}:y:${mark}`);
+    await redis().del(`${base}:y:${mark}`);
   }
   await store.configure("default", { paused: true });
   expect((await byBoth(at, now, [], [look])).jobs).toEqual([]);
   await store.configure("default", { paused: false });
   expect((await byBoth(at, now, [], [look])).jobs).toHaveLength(1);
+  await store.close();
+});
+
+test("it applies limits and takes turns as the other one does", async () => {
+  const at = prefix();
+  const store = await storeAt(at);
+  const perKey = { running: 3, rate: "100/s", burst: 2 };
+  const keys = [null, "a", "b", "c/d", "e"];
+  await store.insert(
+    Array.from({ length: 100 }, (_, index) => jobOf({ limitKey: keys[index % 5]!, cost: 1 + (index % 2), priority: index % 3 })),
+  );
+  await store.setKeyLimits("default", "a", readOneKeyLimits({ running: 10, rate: null, weight: 3 }, "a"));
+  let now = Date.now();
+  const held: LeasedRecord[] = [];
+  for (const limits of [null, { perKey }, { running: 12, perKey }, { running: 12, rate: "200/s", burst: 3 }, null]) {
+    await store.configure("default", { limits: readLimits(limits) });
+    for (const ended of [0, 2, 5]) {
+      const settlements = held.splice(0, ended).map((lease) => settlementOf(lease, done(null, 1)));
+      held.push(...(await byBoth(at, (now += 7), settlements, [lookOf({ limit: 6, types: ["task"] })])).jobs);
+    }
+  }
+  expect(held.length).toBeGreaterThan(10);
+  const last = held.map((lease) => settlementOf(lease, done(null, 1)));
+  expect((await byBoth(at, now + 10_000, last, [lookOf({ limit: 100 })])).jobs.length).toBeGreaterThan(0);
+  await store.close();
+});
+
+test("it rings when a queue that had no room for a lease has some again, and when a key has", async () => {
+  const at = prefix();
+  const store = await storeAt(at);
+  const now = Date.now();
+  await store.insert([jobOf(), jobOf({ limitKey: "k" }), jobOf({ limitKey: "k" })]);
+  await store.configure("default", { limits: readLimits({ running: 2, perKey: { running: 1 } }) });
+  const held = await run(at, now, plainCall([], [lookOf({ limit: 3 })], "try")!);
+  const [first, second] = readGranted(held.claims[0]!, claimOf(), held);
+  const rungBy = async (lease: LeasedRecord): Promise<string[]> =>
+    (listOf((await run(at, now, plainCall([settlementOf(lease, done(null, 1))], [], "")!)).hints).slice(2) as Buffer[]).map(String);
+  expect(held.claims[0]!.jobs).toHaveLength(4);
+  expect(await rungBy(first!)).toEqual(["default"]);
+  // The queue has room already: only the end of the key's lease lets another job start.
+  expect(await rungBy(second!)).toEqual([first, second].findIndex((lease) => lease!.limitKey === "k") === 1 ? ["default"] : []);
   await store.close();
 });
 
@@ -162,6 +194,8 @@ test("what is not usual goes to the other script", async () => {
   expect(plainCall([end, end], [], "")).toBeNull();
   expect(plainCall([{ ...end, ifExpired: true }], [], "")).toBeNull();
   expect(plainCall([{ ...end, followUp: jobOf() }], [], "")).toBeNull();
+  for (const said of [{ unstarted: true }, { holdMs: 0 }, { spend: 1 }] as const)
+    expect(plainCall([{ ...end, ...said }], [], "")).toBeNull();
   expect(plainCall([settlementOf(lease, { kind: "release" })], [], "")).toBeNull();
   expect(plainCall([], [{ ...lookOf({}), asker: "again" }], "")).toBeNull();
   expect(plainCall([], [{ ...lookOf({}), queues: ["a", "b"] }], "")).toBeNull();

@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
+import { openIoredis } from "../../../../src/store/redis/ioredis-driver.ts";
 import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
+import { parseRedisUrl } from "../../../../src/store/redis/url.ts";
 import { startUpkeep } from "../../../../src/upkeep/upkeep.ts";
 import { admin, freshPrefix, type OwnRedisServer, startRedis } from "../../../servers/redis.ts";
+import { TcpProxy } from "../../../servers/tcp-proxy.ts";
 import { workIn } from "../work-in.ts";
 import { claim, jobOf, openAt } from "./open.ts";
 
@@ -25,6 +28,50 @@ test("hints are heard again after the connection for them was cut, and everybody
   await teller.insert([jobOf({ queue: "mail" })]);
   await second;
   await Promise.all([hearer.close(), teller.close()]);
+});
+
+test("a connection for hints that is closed while it subscribes again leaves no rejection that nobody handles", async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  const wire = await TcpProxy.to(server.port);
+  onTestFinished(() => wire.close());
+  const driver = await openIoredis(parseRedisUrl(`redis://127.0.0.1:${wire.port}`), 5_000);
+  const subscription = driver.subscribe({ onMessage: () => {}, onGap: () => {} });
+  await subscription.tried;
+  subscription.add("news");
+  const ask = (...command: [string, ...string[]]): Promise<unknown> => admin(server.port, (redis) => redis.call(...command));
+  await vi.waitFor(async () => expect(await ask("PUBSUB", "NUMSUB", "news")).toEqual(["news", 1]));
+  const stalled = wire.stallAt(/subscribe/);
+  await ask("CLIENT", "KILL", "TYPE", "PUBSUB");
+  await stalled;
+  subscription.close();
+  driver.close();
+  wire.heal();
+  await vi.waitFor(() => expect(wire.connections).toBe(0));
+  await new Promise((next) => setImmediate(next));
+  expect(unhandled).toEqual([]);
+});
+
+test("everybody is told to look only after the server has confirmed the new subscription", async () => {
+  const wire = await TcpProxy.to(server.port);
+  onTestFinished(() => wire.close());
+  const ask = (...command: [string, ...string[]]): Promise<unknown> => admin(server.port, (redis) => redis.call(...command));
+  const driver = await openIoredis(parseRedisUrl(`redis://127.0.0.1:${wire.port}`), 5_000);
+  const gaps: Promise<unknown>[] = [];
+  const subscription = driver.subscribe({ onMessage: () => {}, onGap: () => gaps.push(ask("PUBSUB", "NUMSUB", "gap")) });
+  await subscription.tried;
+  subscription.add("gap");
+  await vi.waitFor(async () => expect(await ask("PUBSUB", "NUMSUB", "gap")).toEqual(["gap", 1]));
+  const stalled = wire.stallAt(/subscribe/);
+  await ask("CLIENT", "KILL", "TYPE", "PUBSUB");
+  await stalled;
+  expect(gaps).toEqual([]);
+  wire.heal();
+  await vi.waitFor(async () => expect(await Promise.all(gaps)).toContainEqual(["gap", 1]));
+  subscription.close();
+  driver.close();
 });
 
 test("a worker that hears of an insert claims behind it in the same round trip, and hears again if the insert was repeated", async () => {

@@ -1,26 +1,16 @@
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { encodeJobs, encodePlain } from "../../../../src/store/redis/insert.ts";
 import { INSERT } from "../../../../src/store/redis/statements/insert.ts";
 import { INSERT_PLAIN } from "../../../../src/store/redis/statements/insert-plain.ts";
-import { type RedisServer, startRedis } from "../../../servers/redis.ts";
 import { contentsOf } from "./contents.ts";
-import { jobOf, openAt } from "./open.ts";
+import { elsewhere, jobOf, openAt } from "./open.ts";
+import { serverOfThisFile } from "./server-of-this-file.ts";
 
-let server: RedisServer;
-let redis: Redis;
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url, { protocol: 2 });
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const { server, redis } = serverOfThisFile();
 
 const NOW = "1800000000000";
 const evaluate = (text: string, prefix: string, ...args: readonly string[]): Promise<unknown> =>
-  redis.eval(text, 2, `${prefix}:{0}:v`, `${prefix}:{0}:none`, NOW, ...args);
+  redis().eval(text, 2, `${prefix}:{0}:v`, `${prefix}:{0}:none`, NOW, ...args);
 
 /** INSERT, with a given first sequence. */
 const insertWhole = (prefix: string, base: string, args: readonly string[]): Promise<unknown> =>
@@ -37,16 +27,19 @@ test("the script for usual jobs stores exactly what the other one stores", async
   for (const prefix of ["plain", "whole"]) {
     await insertWhole(prefix, "1000", first);
     // Types behind this one are counted together.
-    await redis.hset(`${prefix}:{0}:q:mail`, "lastTyped", 1, "headStart", 60_000, "capacity", 10_000);
+    await redis().hset(`${prefix}:{0}:qs:mail`, "lastTyped", 1, "headStart", 60_000, "capacity", 10_000);
   }
   for (const length of [1, 3, 250, 200]) {
-    const jobs = Array.from({ length }, (_, index) => jobOf({ ...kinds[index % kinds.length]!, payload: `{"n":${index}}` }));
+    const jobs = Array.from({ length }, (_, index) =>
+      elsewhere(jobOf({ ...kinds[index % kinds.length]!, payload: `{"n":${index}}` }), index),
+    );
     expect(await evaluate(INSERT_PLAIN.text, "plain", ...encodePlain(jobs)!)).toBe(Number(NOW));
-    const last = Number(await redis.hget("plain:{0}:v", "seq"));
+    const last = Number(await redis().hget("plain:{0}:v", "seq"));
     await insertWhole("whole", String(last - length + 1), encodeJobs(jobs));
   }
-  const plain = await contentsOf(redis, "plain");
-  expect(plain).toEqual(await contentsOf(redis, "whole"));
+  const plain = await contentsOf(redis(), "plain");
+  expect(Object.keys(plain).filter((key) => key.startsWith(":{0}:j:")).length).toBeGreaterThanOrEqual(5);
+  expect(plain).toEqual(await contentsOf(redis(), "whole"));
   expect(Object.keys(plain)).toContain(":{0}:i:1");
 });
 
@@ -54,20 +47,28 @@ test("it does nothing if the job is not a usual one", async () => {
   const [known, other] = [jobOf(), jobOf({ type: "other" })];
   const args = encodeJobs([known]);
   expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodePlain([known])!)).toBe("whole");
-  expect(await contentsOf(redis, "refused")).toEqual({});
+  expect(await contentsOf(redis(), "refused")).toEqual({});
   await insertWhole("refused", "1000", args);
-  await redis.hset("refused:{0}:q:default", "capacity", 2);
-  const before = await contentsOf(redis, "refused");
+  await redis().hset("refused:{0}:qs:default", "capacity", 2);
+  const before = await contentsOf(redis(), "refused");
   for (const jobs of [[known], [other], [jobOf(), known], [jobOf(), jobOf()]]) {
     expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodePlain(jobs)!)).toBe("whole");
   }
-  expect(await contentsOf(redis, "refused")).toEqual(before);
+  expect(await contentsOf(redis(), "refused")).toEqual(before);
   expect(await evaluate(INSERT_PLAIN.text, "refused", ...encodePlain([jobOf()])!)).toBe(Number(NOW));
 });
 
 test("it is not asked for jobs that it cannot store", () => {
   const twice = jobOf();
-  for (const wish of [{ delayMs: 1 }, { runAt: 1 }, { blocked: true }, { idempotencyKey: "k" }, { facets: { a: "b" } }]) {
+  for (const wish of [
+    { delayMs: 1 },
+    { runAt: 1 },
+    { blocked: true },
+    { idempotencyKey: "k" },
+    { facets: { a: "b" } },
+    { limitKey: "k" },
+    { cost: 2 },
+  ]) {
     expect(encodePlain([jobOf(), jobOf(wish)])).toBeNull();
   }
   expect(encodePlain([twice, jobOf(), twice])).toBeNull();
@@ -76,7 +77,7 @@ test("it is not asked for jobs that it cannot store", () => {
 });
 
 test("an id that is given twice in a list is one job", async () => {
-  const store = await openAt(server.url);
+  const store = await openAt(server().url);
   await store.insert([jobOf()]);
   const twice = jobOf();
   expect((await store.insert([twice, jobOf(), twice])).map(({ kind }) => kind)).toEqual(["created", "created", "created"]);

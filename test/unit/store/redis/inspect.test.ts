@@ -14,7 +14,7 @@ describe("a look at a server", () => {
     const report = await inspectStore(server.url);
     expect(report).toEqual({
       engine: expect.stringMatching(/^(Redis|Valkey) \d/) as string,
-      schema: null,
+      schema: { found: 2, wanted: 2 },
       now: expect.any(Number) as number,
       findings: [
         { grade: "good", message: expect.stringMatching(/^version \d.* is 6\.2 or newer$/) as string },

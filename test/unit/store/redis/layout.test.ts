@@ -1,5 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { ATTEMPT, HEAD, HOLDER, holderId, isSet, LINE, MEMBER, RECORD, SCHEDULE } from "../../../../src/store/redis/layout.ts";
+import {
+  ATTEMPT,
+  HEAD,
+  HOLDER,
+  holderId,
+  isSet,
+  KEY_LINE,
+  LIMIT,
+  LIMIT_KEY,
+  LINE,
+  MEMBER,
+  RECORD,
+  SCHEDULE,
+} from "../../../../src/store/redis/layout.ts";
 
 describe("packed forms are what was ever stored", () => {
   test.each([
@@ -9,6 +22,9 @@ describe("packed forms are what was ever stored", () => {
     [ATTEMPT, ">I4I6I6dBI2", 27],
     [LINE, ">I6I4", 10],
     [SCHEDULE, ">I7BI6I6I6I6B", 33],
+    [LIMIT, ">I3B", 4],
+    [LIMIT_KEY, ">I4I4I4I3I6ddB", 38],
+    [KEY_LINE, ">I3bBI4dI7", 24],
   ])("%#", (layout, format, bytes) => {
     expect(layout.format()).toBe(format);
     expect(layout.bytes).toBe(bytes);

@@ -7,6 +7,7 @@ import { admin, type RedisServer, startRedis } from "../../../servers/redis.ts";
 import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { shortId } from "../../../../src/store/redis/ids.ts";
+import { Keys } from "../../../../src/store/redis/keys.ts";
 import { jobOf, openAt, prefix } from "./open.ts";
 
 let server: RedisServer;
@@ -65,6 +66,28 @@ describe("a list by facets", () => {
     await store.close();
   });
 
+  test("in all queues runs a script only for queues with jobs that have them", async () => {
+    const store = await openAt(server.url);
+    const facets = { customer: "globex", region: "eu" };
+    const others = Array.from({ length: 40 }, (_, index) => jobOf({ queue: `q${index}`, facets: { customer: "acme", region: "eu" } }));
+    const wanted = ["mail", "sms"].map((queue) => jobOf({ queue, facets }));
+    await store.insert([...others, ...wanted]);
+    const scripts = async (): Promise<number> => {
+      const info = await admin(server.ports[0]!, (redis) => redis.info("commandstats"));
+      return Number(/cmdstat_evalsha:calls=(\d+)/.exec(info)![1]);
+    };
+    const ids = async (): Promise<string[]> => (await store.list({ facets, limit: 10 })).jobs.map(({ id }) => id);
+    expect(await ids()).toEqual(wanted.map(({ id }) => id).reverse());
+    const before = await scripts();
+    expect(await ids()).toHaveLength(2);
+    expect(await scripts()).toBe(before + 2);
+    expect(await store.count({ facets })).toEqual({ count: 2, isCapped: false });
+    expect(await scripts()).toBe(before + 4);
+    expect(await store.list({ facets: { customer: "nobody" }, limit: 10 })).toEqual({ jobs: [], cursor: null });
+    expect(await scripts()).toBe(before + 4);
+    await store.close();
+  });
+
   test("skips jobs that an older version removed and left in the index", async () => {
     const name = prefix();
     const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 5_000 });
@@ -72,7 +95,9 @@ describe("a list by facets", () => {
     const jobs = Array.from({ length: 5 }, () => jobOf({ facets }));
     await store.insert(jobs);
     const [gone, also, ...left] = jobs.toReversed().map(({ id }) => id);
-    await admin(server.ports[0]!, (redis) => redis.hdel(`${name}:{${partitionOf("default")}}:j`, shortId(gone!), shortId(also!)));
+    for (const id of [shortId(gone!), shortId(also!)]) {
+      await admin(server.ports[0]!, (redis) => redis.hdel(new Keys(name).bucket(partitionOf("default"), "bodies", id), id));
+    }
     const { createdAt } = (await store.find([left[0]!]))[0]!;
     for (const query of [{}, { to: createdAt + 1 }, { status: ["pending"] as const }]) {
       const first = await store.list({ queue: "default", facets, limit: 2, ...query });

@@ -33,8 +33,15 @@ export function jobOf(wishes: Partial<NewJob> = {}): NewJob {
     tags: [],
     meta: null,
     facets: null,
+    limitKey: null,
+    cost: 1,
     ...wishes,
   };
+}
+
+/** The same job with an id of another bucket: ten jobs in a row are in one of five. */
+export function elsewhere(job: NewJob, index: number): NewJob {
+  return { ...job, id: `${job.id.slice(0, 25)}00${Math.floor(index / 10) % 5}${job.id.slice(28)}` };
 }
 
 let turn = 0;

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { partitionOf } from "../../../../src/core/partition.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
 import { openRedisStore } from "../../../../src/store/redis/redis-store.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-clock.ts";
-import { freshPrefix, type RedisServer, startRedis } from "../../../servers/redis.ts";
-import { claim, claimOf, DONE, jobOf, openAt, settlementOf } from "./open.ts";
+import { admin, freshPrefix, type RedisServer, startRedis } from "../../../servers/redis.ts";
+import { claim, claimOf, DONE, jobOf, openAt, prefix, settlementOf } from "./open.ts";
 
 let server: RedisServer;
 beforeAll(async () => void (server = await startRedis()));
@@ -67,6 +68,23 @@ test("a claim of more than one call brings is filled from one lane and from many
   await store.insert(jobs);
   expect((await claim(store, { limit: 600 })).map(({ id }) => id)).toEqual(jobs.slice(0, 600).map(({ id }) => id));
   expect(await claim(store, { limit: 600 })).toHaveLength(100);
+  await store.close();
+});
+
+test("no hash has most of the jobs or keys of a queue: a Cluster would move it as one", async () => {
+  const name = prefix();
+  const store = await openRedisStore(`${server.url}?prefix=${name}`, { clock: systemClock, deadlineMs: 10_000 });
+  for (let batch = 0; batch < 18; batch++) {
+    await store.insert(Array.from({ length: 500 }, (_, index) => jobOf({ idempotencyKey: `${batch}-${index}` })));
+    await claim(store, { limit: 500 });
+  }
+  await admin(server.ports[0]!, async (redis) => {
+    const sizes = await Promise.all(
+      (await redis.keys(`${name}:{*`)).map(async (key) => ((await redis.type(key)) === "hash" ? redis.hlen(key) : 0)),
+    );
+    // Two buckets of 4,000 may be the same by chance, all three hardly.
+    expect(Math.max(...sizes)).toBeLessThan(8_500);
+  });
   await store.close();
 });
 

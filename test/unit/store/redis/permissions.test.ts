@@ -27,10 +27,13 @@ test("W32: a user with the documented permissions, and no others, can do everyth
   const heard = events.next();
   const { id } = await client.enqueue("t", 1, { idempotencyKey: "k" });
   expect((await client.wait(id, { timeout: "20s" }))?.status).toBe("completed");
+  await client.configure("default", { limits: { running: 10, perKey: { running: 1, rate: "100/s" } } });
+  const limited = await client.enqueue("t", 1, { limitKey: "customer" });
+  expect((await client.wait(limited.id, { timeout: "20s" }))?.status).toBe("completed");
   await client.schedules.upsert({ name: "s", every: "1h", type: "t", payload: 1 });
   await client.pause("default");
   expect(await client.workers()).toHaveLength(1);
-  expect((await client.list({ status: "completed" })).jobs).toHaveLength(1);
+  expect((await client.list({ status: "completed" })).jobs).toHaveLength(2);
   expect(await heard).toMatchObject({ done: false });
   await events.return?.();
   await worker.stop();

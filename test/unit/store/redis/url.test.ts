@@ -64,6 +64,9 @@ describe("a redis URL", () => {
     ["redis://h?cluster=yes", "cluster"],
     ["redis+sentinel://h", "url"],
     ["redis+sentinel://h/main/0/1", "url"],
+    ["redis+sentinel://h/%zz", "url"],
+    ["redis://%zz:p@h", "url"],
+    ["redis://u:100%@h", "url"],
     ["redis+sentinel://h/main?cluster=true", "url"],
     ["redis://h?sentinelPassword=x", "url"],
     ["redis://h?prefix=a/b", "prefix"],
@@ -79,6 +82,9 @@ describe("a redis URL", () => {
     );
     expect(() => parseRedisUrl("redis://u:secret@h#x")).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining("secret") }),
+    );
+    expect(() => parseRedisUrl("redis://u:secret%@h")).toThrow(
+      expect.objectContaining({ code: "invalid_input", message: expect.not.stringContaining("secret") }),
     );
   });
 });

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { migrate } from "../../../../src/store/sqlite/migrations.ts";
+import * as limitStatements from "../../../../src/store/sqlite/limit-statements.ts";
 import * as listStatements from "../../../../src/store/sqlite/list-statements.ts";
 import * as statements from "../../../../src/store/sqlite/statements.ts";
 
@@ -76,11 +77,54 @@ const INDEXES: [name: string, text: string, index: string][] = [
   ["extension of a lease", statements.EXTEND_LEASE, "sqlite_autoindex_millrace_job_1"],
 ];
 
+/** What each statement about lines, keys and their jobs finds by an index. */
+const BY_LINE: readonly [name: string, text: string, ...indexes: string[]][] = [
+  [
+    "lines by tag",
+    limitStatements.linesByTag(true, 128),
+    "millrace_turns (lane=? AND priority=? AND place=?)",
+    "millrace_in_line (state=? AND line=?)",
+  ],
+  ["lines by rank", limitStatements.linesByRank(true, 128), "millrace_turns (lane=?)", "millrace_in_line (state=? AND line=?)"],
+  ["the first jobs of a line", limitStatements.firstInLine(128), "millrace_in_line (state=? AND line=?)"],
+  ["whether a line has jobs", limitStatements.HAS_PENDING, "COVERING INDEX millrace_in_line (state=? AND line=?)"],
+  ["an empty line", limitStatements.LEAVE_IF_EMPTY, "millrace_line USING INTEGER PRIMARY KEY", "millrace_in_line (state=? AND line=?)"],
+  ["the leases of a key", limitStatements.RUNNING_OF_KEY, "(limit_key=?)", "COVERING INDEX millrace_in_line (state=? AND line=?)"],
+  ["its waiting jobs", limitStatements.WAITING_OF_KEY, "(limit_key=?)", "COVERING INDEX millrace_in_line (state=? AND line=?)"],
+  ["its use", limitStatements.USE_OF_KEY, "(queue=? AND key=?)", "COVERING INDEX millrace_in_line (state=? AND line=?)"],
+  ["the line of a new job", limitStatements.FIND_LINE, "(queue=? AND key=?)", "(limit_key=? AND lane=? AND priority=?)"],
+  ["parked lines of a key", limitStatements.UNPARK, "(limit_key=?)"],
+  ["parked lines of a queue", limitStatements.HAS_PARKED, "COVERING INDEX millrace_turns (lane=? AND priority=? AND place=?)"],
+  ["lines that stand aside", limitStatements.RECONSIDER_QUEUE, "millrace_turns (lane=? AND priority=? AND place=?)"],
+  ["the next line to wake", limitStatements.NEXT_AWAKE, "COVERING INDEX millrace_asleep (queue=?)"],
+  ["lines to wake", limitStatements.WAKE_LINES, "millrace_asleep (queue=? AND until<?)"],
+  ["keys with limits of their own", limitStatements.KEYS_WITH_LIMITS, "millrace_own_limits (queue=? AND key>?)"],
+  ["keys to drop", limitStatements.DROP_IDLE_KEYS, "INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(limit_key=?)"],
+  [
+    "lines to drop",
+    limitStatements.DROP_EMPTY_LINES,
+    "millrace_turns (lane=? AND priority=? AND place=? AND tag<?)",
+    "millrace_in_line (state=? AND line=?)",
+  ],
+];
+
 describe("no hot statement looks at jobs that it does not want", () => {
   test.each(INDEXES)("%s", (_, text, index) => {
     const plan = planOf(text);
     expect(plan).toContain(index);
     expect(plan).not.toMatch(/SCAN millrace_job(?! USING)/);
+  });
+
+  test.each(BY_LINE)("%s", (_, text, ...indexes) => {
+    const plan = planOf(text);
+    for (const index of indexes) expect(plan).toContain(index);
+    expect(plan).not.toMatch(/SCAN millrace_(?:job|line|limit_key)/);
+  });
+
+  test("a claim reads the lines of a ring in the order of their tags, and the jobs of a line in theirs, and sorts nothing", () => {
+    for (const text of [limitStatements.linesByTag(true, 128), limitStatements.firstInLine(128)]) {
+      expect(planOf(text)).not.toContain("TEMP B-TREE");
+    }
   });
 
   test("a claim reads its lanes in rank order and sorts nothing", () => {
