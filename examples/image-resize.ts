@@ -33,14 +33,14 @@ const worker = client.work(
       const { width: full } = await sharp(path).metadata().catch((error: Error) => {
         // The file is not a picture: a retry would not help.
         throw new Discard(error.message);
-      }); // prettier-ignore
+      }); // oxfmt-ignore
       const made = [];
       for (const [index, width] of widths.entries()) {
         // Between two steps, stop after a timeout, a cancel, or the stop of the worker.
         ctx.signal.throwIfAborted();
         const target = path.replace(/\.\w+$/, `-${width}.webp`);
         // Written to another name and then renamed, so that a reader sees a whole picture or none.
-        await sharp(path).resize({ width: Math.min(width, full) }).webp().toFile(`${target}.part`); // prettier-ignore
+        await sharp(path).resize({ width: Math.min(width, full) }).webp().toFile(`${target}.part`); // oxfmt-ignore
         await rename(`${target}.part`, target);
         ctx.progress((100 * (index + 1)) / widths.length, `${width} px`);
         made.push(target);
