@@ -1,5 +1,6 @@
 // The dashboard as a user meets it: a real browser, a real server, a real store. Each page, and each thing that can be done there.
 
+import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { eventually, letDie, stage } from "./dashboard/fixture.ts";
 
@@ -359,14 +360,37 @@ describe("jobs", () => {
     await page.getByRole("button", { name: "Retry 2" }).click();
     await page.locator("[data-toast=done]", { hasText: "2 jobs are queued for retry" }).waitFor();
     await eventually(async () => (await client.stats()).counts).toMatchObject({ pending: 3, dead: 0 });
+    // The selection ends with the page's action, later than the store knows of it: a check before that would be lost.
+    await page.locator("[data-selection]").waitFor({ state: "detached" });
     await page.getByRole("checkbox", { name: "Select all on this page" }).check();
     await page.getByRole("button", { name: "Cancel", exact: true }).click();
     await eventually(async () => (await client.stats()).counts).toMatchObject({ cancelled: 3 });
+    await page.locator("[data-selection]").waitFor({ state: "detached" });
     await page.getByRole("checkbox", { name: "Select all on this page" }).check();
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByRole("dialog", { name: "Delete 3 jobs?" }).getByRole("button", { name: "Delete" }).click();
     await page.getByText("No jobs", { exact: true }).waitFor();
     expect((await client.list()).jobs).toEqual([]);
+  });
+
+  test("stay selected if they were selected while others are changed", async () => {
+    const { client, visit } = await open();
+    await client.enqueueMany([{ type: "first" }, { type: "second" }]);
+    const page = await visit("jobs");
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/cancel", async (route) => {
+      await held;
+      await route.continue();
+    });
+    const row = (type: string): Locator => page.locator("tr[data-job]", { hasText: type });
+    await row("first").getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByText("Cancel: 0 of 1 job").waitFor();
+    await row("second").getByRole("checkbox").check();
+    release();
+    await page.getByText("1 job selected").waitFor();
+    expect(await row("first").getByRole("checkbox").isChecked()).toBe(false);
+    expect(await row("second").getByRole("checkbox").isChecked()).toBe(true);
   });
 });
 

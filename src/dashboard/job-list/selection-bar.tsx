@@ -39,7 +39,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }): 
 
 function Choices({ selection }: { readonly selection: Selection }): ReactElement {
   const run = async (action: JobAction): Promise<void> => {
-    if (await changeJobs(action, selection.jobs)) selection.clear();
+    if (await changeJobs(action, selection.jobs)) selection.unselect(selection.jobs);
   };
   return (
     <>

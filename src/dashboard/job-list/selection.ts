@@ -12,6 +12,8 @@ export interface Selection {
   readonly jobs: readonly JobSummary[];
   toggle(id: string, isRange?: boolean): void;
   toggleAll(): void;
+  /** After an action on them: what the person selected while it ran stays selected. */
+  unselect(jobs: readonly JobSummary[]): void;
   clear(): void;
 }
 
@@ -34,6 +36,10 @@ export function useSelection(rows: readonly JobSummary[]): Selection {
         setChosen(next);
       },
       toggleAll: () => setChosen(jobs.length === rows.length ? new Set() : new Set(rows.map(({ id }) => id))),
+      unselect(changed) {
+        const gone = new Set(changed.map(({ id }) => id));
+        setChosen((now) => new Set([...now].filter((id) => !gone.has(id))));
+      },
       clear: () => setChosen(new Set()),
     };
   }, [rows, chosen]);
@@ -63,7 +69,7 @@ export function useListKeys({ rows, selection, onNext, onPrevious }: ListKeys): 
     const at = focused();
     if (selection.jobs.length > 0) {
       const action = actions.find((each) => selection.jobs.some(({ status }) => isValid(each, status)));
-      if (action !== undefined) void changeJobs(action, selection.jobs).then((isDone) => isDone && selection.clear());
+      if (action !== undefined) void changeJobs(action, selection.jobs).then((isDone) => isDone && selection.unselect(selection.jobs));
     } else if (at !== undefined) {
       const action = actions.find((each) => isValid(each, at.status));
       if (action !== undefined) void changeJob(action, at);
