@@ -38,6 +38,8 @@ export interface ClientOverOptions extends Omit<LocalEnvironment, "deadlineMs" |
   /** The longest rests of upkeep and idle workers, if they should differ from the defaults. */
   readonly restsMs?: Partial<RestsMs> | undefined;
   readonly pollMs?: number | undefined;
+  /** The least time between turns of upkeep caused by hints. */
+  readonly hintsApartMs?: number | undefined;
 }
 
 /** A client over an open store, with workers and upkeep in this process. */
@@ -103,6 +105,7 @@ export function clientOver(store: Store, options: ClientOverOptions): Client {
         random,
         announce: announcer,
         restsMs,
+        hintsApartMs: options.hintsApartMs,
         onLost,
         metricsRetentionDays: options.metricsRetentionDays,
         beforeReclaim: async () => void (await Promise.all([...renewers].map((renewer) => renewer.beatNow()))),

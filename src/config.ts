@@ -8,6 +8,7 @@ import type { WorkOptions } from "./client/client.ts";
 import type { ClientOptions } from "./core/client-options.ts";
 import { JOB_OPTIONS, type JobOptions } from "./core/job-options.ts";
 import { MAX_COUNT } from "./core/queue.ts";
+import { MIN_SECRET_LENGTH, SECRETS_RULE, type SignalLinkOptions } from "./core/signal-links.ts";
 import {
   DEFAULT_AHEAD_MS,
   DEFAULT_SETTLE_MS,
@@ -47,6 +48,7 @@ function setting<Input, Value, const Reached extends Reach<Value> = Record<never
 }
 
 const PRINTABLE = /^[^\u0000-\u001f\u007f]+$/;
+const PUBLIC_URL = /^https?:\/\/[^\s/?#]+[^\s?#]*$/;
 const ADDRESS_RULE = "a port or an address with one, such as :8080 or 0.0.0.0:8080";
 
 /** All settings, by their name in a configuration file. */
@@ -137,6 +139,24 @@ export const SETTINGS = {
     kind: wholeNumber(0, 10),
     fallback: 0,
     about: "How many proxies are in front of the server: it trusts that many addresses at the end of X-Forwarded-For.",
+  }),
+  publicUrl: setting({
+    env: "PUBLIC_URL",
+    flag: "public-url",
+    group: "Server",
+    kind: optional(text("an address such as https://jobs.example.com, with the mount path if there is one", "<url>", PUBLIC_URL)),
+    fallback: null,
+    about: "Where people reach the server: links of ctx.signalUrl begin with it. A server uses its own address if it is not set.",
+    reaches: { worker: "with a store" },
+  }),
+  signalSecret: setting({
+    env: "SIGNAL_SECRET",
+    group: "Server",
+    kind: list(SECRETS_RULE, "<secrets>", new RegExp(`^[^\\s,]{${MIN_SECRET_LENGTH},}$`)),
+    fallback: [],
+    secret: true,
+    about: "Signs the links of ctx.signalUrl; servers and workers need the same. Without it there are no such links.",
+    reaches: { worker: "with a store" },
   }),
   workerConcurrency: setting({
     env: "WORKER_CONCURRENCY",
@@ -364,6 +384,14 @@ export const STORE_ONLY_SETTINGS: readonly SettingName[] = reaching("worker").fi
 /** The client options that settings set. */
 export function clientOptions(config: Pick<Config, Reaching<"option">>): ClientOptions {
   return optionsOf("option", config);
+}
+
+/** Where links that send signals lead, and what signs them; undefined if one of both is not known. */
+export function signalOptions({
+  publicUrl,
+  signalSecret: [secret],
+}: Pick<Config, "publicUrl" | "signalSecret">): SignalLinkOptions | undefined {
+  return publicUrl === null || secret === undefined ? undefined : { url: publicUrl, secret };
 }
 
 /** The worker options that settings set. */

@@ -5,6 +5,8 @@ export type { ConfigFile } from "./config.ts";
 export { defineJob } from "./client/define-job.ts";
 export type { JobDefinitionInput } from "./client/define-job.ts";
 export { Discard, HoldKey, RetryAfter, Snooze } from "./core/control-errors.ts";
+export { CallFailed } from "./core/steps.ts";
+export type { CallError, Parent, StepDetail, StepKind, StepRecord, StepState } from "./core/steps.ts";
 export { ERROR_CODES, MillraceError } from "./core/errors.ts";
 export type { ErrorCode, Issue } from "./core/errors.ts";
 export { stopOnSignals } from "./worker/stop-on-signals.ts";

@@ -11,6 +11,7 @@ import { clientOptions, type Config, SETTINGS, workOptions } from "./config.ts";
 import { connectWatched, type Watching } from "./connect.ts";
 import { ALL_QUEUES } from "./core/delivery.ts";
 import { MillraceError } from "./core/errors.ts";
+import type { SignalLinkOptions } from "./core/signal-links.ts";
 import type { Trouble } from "./core/trouble.ts";
 import { AFTER_GRACE_MS } from "./core/work-limits.ts";
 import { dashboardUsers } from "./http/dashboard-users.ts";
@@ -53,7 +54,8 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
   const watch = new Watch(log, options.version);
   const started: (() => unknown)[] = [() => watch.stop()];
   try {
-    const { client, spend } = await openClient(config, watch);
+    const place = new Place(config);
+    const { client, spend } = await openClient(config, place, watch);
     started.unshift(() => client.close({ grace: 0 }));
     watch.source = client;
     /** The user's handlers; the server has its own workers. */
@@ -64,6 +66,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
       trustedProxies: config.trustedProxies,
       dashboard,
       background,
+      signalSecret: config.signalSecret,
       webhookSecret: config.webhookSecret,
       webhookAllow: config.webhookAllow,
       onTrouble: watch.onTrouble,
@@ -77,6 +80,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<Serv
     watch.isReady = () => server.isReady();
     const listening = await listen(server, { port: config.port, host: config.host });
     started.unshift(() => listening.close({ graceMs: 0 }));
+    place.listens(listening.url);
     if (handlers !== undefined) workers = [client.work(handlers, { ...workOptions(config), queues: [ALL_QUEUES], backoffs })];
     let stopped: Promise<void> | null = null;
     const stop = (): Promise<void> =>
@@ -93,6 +97,7 @@ const SETTING_OF: Readonly<Record<string, keyof typeof SETTINGS>> = {
   keys: "apiKey",
   webhookAllow: "webhookAllow",
   webhookSecret: "webhookSecret",
+  signalSecret: "signalSecret",
 };
 
 /** Names a refused option as the setting that it came from: `key 2 of API_KEY`, not `keys[1]`. */
@@ -168,8 +173,37 @@ class Watch {
   }
 }
 
-function openClient(config: Config, watch: Watch): ReturnType<typeof connectWatched> {
-  const options = { ...clientOptions(config), upkeep: true, onTrouble: watch.onTrouble };
+/** Where people reach the server. Its own port is known once it listens, and its client is opened before. */
+class Place {
+  #own: string;
+  readonly #public: string | null;
+
+  constructor({ publicUrl, host, port }: Config) {
+    this.#public = publicUrl;
+    this.#own = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  }
+
+  get url(): string {
+    return this.#public ?? this.#own;
+  }
+
+  listens(url: string): void {
+    this.#own = url;
+  }
+}
+
+function openClient(config: Config, place: Place, watch: Watch): ReturnType<typeof connectWatched> {
+  const [secret] = config.signalSecret;
+  const signals: SignalLinkOptions | undefined =
+    secret === undefined
+      ? undefined
+      : {
+          secret,
+          get url() {
+            return place.url;
+          },
+        };
+  const options = { ...clientOptions(config), signals, upkeep: true, onTrouble: watch.onTrouble };
   return connectWatched(config.url, options, watch.watching);
 }
 

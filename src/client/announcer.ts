@@ -73,8 +73,9 @@ export function createAnnouncer(store: Pick<Store, "newsWanted" | "publish">, cl
 }
 
 /** The event for an ended attempt; null after a release or a snooze. */
-function eventOf({ id, type, queue, transition, ...before }: Settled, at: number): Event | null {
+function eventOf({ id, type, queue, transition, waits, ...before }: Settled, at: number): Event | null {
   const fact = { at, jobId: id, type, queue };
+  if (waits !== undefined) return { event: "job:suspended", ...fact, steps: waits };
   const error = transition.error?.message ?? "";
   switch (transition.to) {
     case "completed":

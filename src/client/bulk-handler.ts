@@ -18,7 +18,7 @@ import {
 } from "../core/bulk.ts";
 import { Discard } from "../core/control-errors.ts";
 import { messageOf } from "../core/errors.ts";
-import { type Job, MAX_LOG_LINES } from "../core/job.ts";
+import { type Job, type JobSummaryRecord, MAX_LOG_LINES } from "../core/job.ts";
 import type { Actor } from "../core/manual-change.ts";
 import type { ChangeAnswer } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
@@ -108,16 +108,16 @@ async function changeBatch(
   const left = (payload.limit ?? Infinity) - mark.processed;
   const page = await listToChange(parts.store, { ...query, to, limit: Math.min(BATCH, left), cursor: mark.cursor ?? undefined });
   // An operation changes no operations, itself included.
-  const ids = page.jobs.filter(({ queue }) => queue !== BULK_QUEUE).map(({ id }) => id);
-  const answers = await changeInSteps(parts, payload, action, ids, query, mark);
-  const failures = answers.flatMap((answer, index) => failureOf(ids[index]!, action, query, answer) ?? []);
+  const found = page.jobs.filter(({ queue }) => queue !== BULK_QUEUE);
+  const answers = await changeInSteps(parts, payload, action, found, query, mark);
+  const failures = answers.flatMap((answer, index) => failureOf(found[index]!.id, action, query, answer) ?? []);
   return {
     mark: {
-      processed: mark.processed + ids.length,
-      succeeded: mark.succeeded + ids.length - failures.length,
+      processed: mark.processed + found.length,
+      succeeded: mark.succeeded + found.length - failures.length,
       failed: mark.failed + failures.length,
       batches: mark.batches + 1,
-      cursor: ids.length < left ? page.cursor : null,
+      cursor: found.length < left ? page.cursor : null,
     },
     failures,
   };
@@ -128,16 +128,16 @@ async function changeInSteps(
   parts: BulkWorkParts,
   payload: BulkPayload,
   action: BulkAction,
-  ids: readonly string[],
+  found: readonly JobSummaryRecord[],
   query: FieldFilter,
   { processed: done }: BulkMark,
 ): Promise<ChangeAnswer[]> {
   const { matched, spread_ms: spreadMs = null } = payload;
   const total = Math.max(1, matched);
-  const steps = spreadMs === null ? [{ jobs: ids.length, delayMs: 0 }] : spreadSteps(ids.length, { done, total, spreadMs });
+  const steps = spreadMs === null ? [{ jobs: found.length, delayMs: 0 }] : spreadSteps(found.length, { done, total, spreadMs });
   const answers: ChangeAnswer[] = [];
   for (const { jobs, delayMs } of steps) {
-    const some = ids.slice(answers.length, answers.length + jobs);
+    const some = found.slice(answers.length, answers.length + jobs);
     if (jobs > 0) answers.push(...(await changeJobs(parts, action, some, query.status ?? [], actorOf(payload), delayMs)));
   }
   return answers;

@@ -1,10 +1,16 @@
 import type { BulkAction } from "../core/bulk.ts";
 import type { Event } from "../core/event.ts";
-import type { Status } from "../core/job.ts";
-import { CANCEL, retryAfter } from "../core/lifecycle.ts";
+import type { JobSummaryRecord, Status } from "../core/job.ts";
+import { CANCEL, RETRY, retryAfter } from "../core/lifecycle.ts";
 import type { Actor } from "../core/manual-change.ts";
-import type { ChangeAnswer } from "../store/store.ts";
+import { detailOf } from "../core/steps.ts";
+import { inBatches } from "../lib/slices.ts";
+import { type ChangeAnswer, MAX_BATCH } from "../store/store.ts";
 import type { Announcer, ClientParts } from "./announcer.ts";
+import { readAllSteps } from "./calls.ts";
+
+/** How many levels of calls a retry by hand follows. */
+const MAX_DEPTH = 10;
 
 /** Announces the jobs that were changed; returns the answers. */
 export function announceChanges(
@@ -34,15 +40,21 @@ export function tellEnded(announcer: Announcer, answers: ChangeAnswer[]): Change
 export async function changeJobs(
   parts: ClientParts,
   action: BulkAction,
-  ids: string[],
+  jobs: readonly Pick<JobSummaryRecord, "id" | "hasSteps">[],
   from: readonly Status[],
   actor: Actor,
   /** For a retry: how long they wait first. */
   delayMs = 0,
 ): Promise<ChangeAnswer[]> {
   const { store, announcer } = parts;
+  const ids = jobs.map(({ id }) => id);
   switch (action) {
     case "retry":
+      await retryFailedCalls(
+        parts,
+        jobs.flatMap(({ id, hasSteps }) => (hasSteps ? [id] : [])),
+        actor,
+      );
       return announceChanges(
         parts,
         await store.change(ids, { ...retryAfter(delayMs), from }, { action: "retried", ...actor }),
@@ -56,4 +68,26 @@ export async function changeJobs(
     case "delete":
       return tellEnded(announcer, await store.remove(ids, from));
   }
+}
+
+/**
+ * Retries the jobs whose failures these jobs keep, or will be told, before these are retried themselves: what dies of a failed call should not
+ * find the same failure again. Called jobs that have not ended, or never failed, stay as they are.
+ */
+export async function retryFailedCalls(parts: ClientParts, ids: readonly string[], actor: Actor, depth = 0): Promise<void> {
+  const { store } = parts;
+  const found = await inBatches(ids, MAX_BATCH, (some) => store.find(some));
+  const called: string[] = [];
+  for (const job of found) {
+    if (job === null || !job.hasSteps || !RETRY.from.includes(job.status)) continue;
+    const read = await readAllSteps(store, job.id, null);
+    for (const step of read?.steps ?? []) {
+      const { call } = detailOf(step);
+      if (step.kind === "call" && step.state !== "done" && call !== undefined) called.push(call.id);
+    }
+  }
+  if (called.length === 0 || depth === MAX_DEPTH) return;
+  await retryFailedCalls(parts, called, actor, depth + 1);
+  const answers = await inBatches(called, MAX_BATCH, (some) => store.change(some, RETRY, { action: "retried", ...actor }));
+  announceChanges(parts, answers, "job:retried");
 }

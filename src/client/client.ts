@@ -34,6 +34,7 @@ import type {
 } from "./contract/queues.ts";
 import type { ByName, ItemsOf, JobList, JobName, JobsByName, ResultsOf, ToldOr } from "./contract/registered-jobs.ts";
 import type { Schedules } from "./contract/schedules.ts";
+import type { JobStep, SignalAnswer, SignalOptions } from "./contract/steps.ts";
 import type { FormerWorker } from "../core/worker-entry.ts";
 import type { Handlers, Leases, WorkerHandle, WorkerInfo, WorkOptions } from "./contract/work.ts";
 
@@ -44,6 +45,7 @@ export type * from "./contract/hooks.ts";
 export type * from "./contract/limits.ts";
 export type * from "./contract/registered-jobs.ts";
 export type * from "./contract/schedules.ts";
+export type * from "./contract/steps.ts";
 export type * from "./contract/work.ts";
 export type { Finding } from "../core/attention.ts";
 export type { LeaseAnswer } from "../core/lease.ts";
@@ -62,6 +64,8 @@ export const MARKS: unique symbol = Symbol("marks");
 export const UNLISTED: unique symbol = Symbol("unlisted");
 /** On the context of a handler: whether it was aborted. To read `signal` would count as use of it. */
 export const IS_ABORTED: unique symbol = Symbol("isAborted");
+/** On the context of a handler: tells that its job is one of many in one call, so it cannot be suspended. */
+export const IS_OF_MANY: unique symbol = Symbol("isOfMany");
 
 /** How long to wait for the end of a job, and a signal that ends the waiting. */
 export interface WaitOptions {
@@ -104,6 +108,8 @@ export interface Client<out Jobs extends JobsByName = JobsByName> extends AsyncD
   changes(id: string): Promise<ManualChange[]>;
   /** Why a job is not running, or that it is. */
   explain(id: string): Promise<Explanation>;
+  /** The steps of a job that does durable work, in the order in which they began. */
+  steps(id: string): Promise<JobStep[]>;
   logs(id: string, page?: { readonly after?: number | undefined; readonly limit?: number | undefined }): Promise<LogLine[]>;
   /** Resolves with the job once it has ended; fails with `wait_timeout` after `timeout` (default 30 s). Takes a definition as `get` does. */
   wait<Payload, Result>(definition: DefinitionOf<Payload, Result>, id: string, options?: WaitOptions): Promise<Job<Payload, Result>>;
@@ -115,7 +121,12 @@ export interface Client<out Jobs extends JobsByName = JobsByName> extends AsyncD
    */
   cancel(id: string, options?: ChangeOptions): Promise<JobSummary>;
   /**
-   * Retries a dead, failed or cancelled job: it starts a new life. With `payload`, the same job runs with that payload; with `now`, also starts a
+   * Sends a signal to a job that waits for it with `ctx.waitFor(name)`, or will. It is stored: one that comes early is kept. The first signal of a name
+   * counts, later ones are not accepted. A job that has ended refuses it with `wrong_status`.
+   */
+  signal(id: string, name: string, payload?: unknown, options?: SignalOptions): Promise<SignalAnswer>;
+  /**
+   * Retries a dead, failed or cancelled job: it starts a new life. A job with steps goes on where it died; with `restart`, it forgets them. With `payload`, the same job runs with that payload; with `now`, also starts a
    * scheduled or retrying job at once. Until the job has ended again, a repeat is refused with `wrong_status`, so it cannot retry twice by mistake.
    */
   retry(id: string, options?: RetryOptions): Promise<JobSummary>;

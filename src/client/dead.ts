@@ -58,8 +58,8 @@ async function changeAll(
   let cursor: string | undefined;
   do {
     const page = await listToChange(parts.store, { ...query, cursor });
-    const ids = page.jobs.map((job) => job.id);
-    const answers = ids.length === 0 ? [] : await changeJobs(parts, action, ids, ["dead"], actor);
+    const { jobs } = page;
+    const answers = jobs.length === 0 ? [] : await changeJobs(parts, action, jobs, ["dead"], actor);
     changed.jobs += answers.filter((answer) => answer.kind === "ok").length;
     cursor = page.cursor ?? undefined;
   } while (cursor !== undefined);

@@ -7,8 +7,6 @@ import type { InsertAnswer } from "../store/store.ts";
 import type { EnqueuedJob } from "./client.ts";
 import { heldElsewhere, queueFull } from "./refusals.ts";
 
-type Created = Extract<InsertAnswer, { kind: "created" }>;
-
 /** What enqueue returns for the store's answer: the job, or the error of this job. */
 export function answerOf(job: NewJob, answer: InsertAnswer, payload?: unknown): EnqueuedJob | MillraceError {
   switch (answer.kind) {
@@ -52,6 +50,8 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     facets: job.facets,
     limitKey: job.limitKey,
     cost: job.cost,
+    hasSteps: false,
+    parent: job.parent ?? null,
     workerId: null,
     fence: 0,
     createdAt,
@@ -90,7 +90,7 @@ function keyConflict(job: NewJob, jobId: string): MillraceError {
   return new MillraceError("key_conflict", message, { field: "idempotencyKey", jobId });
 }
 
-export function createdEvent(job: NewJob, answer: Created): Event {
+export function createdEvent(job: NewJob, at: number): Event {
   const { id: jobId, type, queue, priority } = job;
-  return { event: "job:created", at: answer.createdAt, jobId, type, queue, priority, level: levelOf(priority) };
+  return { event: "job:created", at, jobId, type, queue, priority, level: levelOf(priority) };
 }

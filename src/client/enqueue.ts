@@ -12,7 +12,7 @@ import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
 import { typeOfKind } from "../core/job-definition.ts";
-import { type JobSettings, createJob, readJobOptions } from "../core/job-options.ts";
+import { type JobOptions, type JobSettings, createJob, readJobOptions } from "../core/job-options.ts";
 import { JsonText } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import { hasTransaction } from "../core/query-transaction.ts";
@@ -47,6 +47,9 @@ export interface EnqueueParts extends ClientParts {
 /** Payload checks of built-in types, by type. Each throws `invalid_input` or rejects with it. */
 export type PayloadChecks = ReadonlyMap<string, (payload: unknown) => void | Promise<void>>;
 
+/** A job, or why it is refused. */
+type Prepared = NewJob | MillraceError | Promise<NewJob | MillraceError>;
+
 /** The result for a job; a promise if it waits alone. */
 type Inserted = EnqueuedJob | MillraceError | Promise<EnqueuedJob>;
 
@@ -55,8 +58,11 @@ export type CheckWebhookUrl = (url: string) => void | Promise<void>;
 
 type JobKind = string | JobDefinition<unknown>;
 
-/** Jobs of one call of the store, each with the place of its item. */
-type Slice = { readonly index: number; readonly job: NewJob }[];
+/** Jobs of one call of the store, and the places of their items. */
+interface Slice {
+  readonly jobs: readonly NewJob[];
+  readonly places: readonly number[];
+}
 
 export class Enqueuer {
   readonly #parts: EnqueueParts;
@@ -84,6 +90,17 @@ export class Enqueuer {
       return job instanceof Promise ? this.#preparing.add(job).then((ready) => this.#gather(ready)) : this.#gather(job);
     } catch (error) {
       return Promise.reject(asInputError(error));
+    }
+  }
+
+  /** Makes a job without inserting it, with an id that follows from its partition. Rejects if it is refused. */
+  async create(type: string, payload: unknown, options: JobOptions, idOf: (partition: number) => string): Promise<NewJob> {
+    const settings = this.#settingsOf(type, options);
+    const id = idOf(partitionOf(settings.queue));
+    try {
+      return await this.#prepare(type, payload, { ...options, id }, false);
+    } catch (error) {
+      throw asInputError(error);
     }
   }
 
@@ -195,7 +212,7 @@ export class Enqueuer {
     return knownTypes.check(type);
   }
 
-  #prepareItem(item: JobInput, isWithin: boolean): NewJob | MillraceError | Promise<NewJob | MillraceError> {
+  #prepareItem(item: JobInput, isWithin: boolean): Prepared {
     try {
       if (typeof item !== "object" || item === null) throw invalid("job", "an object with a type", item);
       if (hasNoOptions(item)) return settled(this.#prepare(item.type, item.payload, undefined, isWithin));
@@ -223,16 +240,14 @@ export class Enqueuer {
   }
 
   async #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
-    return this.#inserted(jobs, await this.#parts.store.insert(jobs));
+    const answers = await this.#parts.store.insert(jobs);
+    this.#announce(jobs, answers);
+    return jobs.map((job, index) => this.#inserted(job, answers[index]!));
   }
 
-  /** Tells of new jobs, and makes the results of the store's answers. */
-  #inserted(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): Inserted[] {
-    this.#announce(jobs, answers);
-    return jobs.map((job, index) => {
-      const answer = answers[index]!;
-      return answer.kind === "locked" ? this.#pending.add(this.#insertAlone(job)) : answerOf(job, answer, this.#parsed?.get(job));
-    });
+  /** Makes the result of a store's answer. */
+  #inserted(job: NewJob, answer: InsertAnswer): Inserted {
+    return answer.kind === "locked" ? this.#pending.add(this.#insertAlone(job)) : answerOf(job, answer, this.#parsed?.get(job));
   }
 
   async #insertAlone(job: NewJob): Promise<EnqueuedJob> {
@@ -241,13 +256,14 @@ export class Enqueuer {
     return jobOrThrow(answerOf(job, answers[0]!));
   }
 
-  #announce(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): void {
+  /** Tells of new jobs, of all or of those from one to another. */
+  #announce(jobs: readonly NewJob[], answers: readonly InsertAnswer[], first: number = 0, end: number = jobs.length): void {
     const { announcer } = this.#parts;
     if (!announcer.wanted()) return;
     announcer.publish(
-      jobs.flatMap((job, index) => {
-        const answer = answers[index]!;
-        return answer.kind === "created" ? [createdEvent(job, answer)] : [];
+      jobs.slice(first, end).flatMap((job, index) => {
+        const answer = answers[first + index]!;
+        return answer.kind === "created" ? [createdEvent(job, answer.createdAt)] : [];
       }),
     );
   }
@@ -261,59 +277,57 @@ export class Enqueuer {
     // Jobs that wait for another transaction delay neither the rest of their slice nor the next slice.
     const late: Promise<void>[] = [];
     let failure: MillraceError | null = null;
-    let makeResults: (() => void) | null = null;
-    let next = this.#slicesOf(items, 0, results);
+    let toResults: (() => void)[] = [];
+    let next: Prepared[] = [];
+    for (const step of this.#toPrepare(items, 0, next)) step();
     for (let from = 0; from < items.length; from += MAX_BATCH) {
-      const mine = next instanceof Promise ? await next : next;
-      let rest = from + MAX_BATCH < items.length ? (): void => void (next = this.#slicesOf(items, from + MAX_BATCH, results)) : null;
+      const prepared = whenAll(next);
+      const mine = slicesOf(prepared instanceof Promise ? await prepared : prepared, from, results);
+      next = [];
+      let toPrepare = this.#toPrepare(items, from + MAX_BATCH, next);
       for (const slice of mine) {
-        const jobs = slice.map(({ job }) => job);
         const sent: MillraceError | Promise<InsertAnswer[] | MillraceError> =
-          failure ?? this.#parts.store.insert(jobs).catch(asMillraceError);
-        // The store sends the slice in a later microtask.
-        if (makeResults !== null || rest !== null) await nextTurn();
-        makeResults?.();
-        rest?.();
-        rest = null;
+          failure ?? this.#parts.store.insert(slice.jobs).catch(asMillraceError);
+        await inTurns([...toResults, ...toPrepare]);
+        toPrepare = [];
         const answers: readonly InsertAnswer[] | MillraceError = await sent;
         if (answers instanceof MillraceError) failure = answers;
-        makeResults = () => this.#makeResults(slice, answers, results, late);
+        toResults = stepsOf(slice.jobs.length, (first, end) => this.#makeResults(slice, answers, first, end, results, late));
       }
-      rest?.();
+      for (const step of toPrepare) step();
     }
-    makeResults?.();
+    for (const step of toResults) step();
     await Promise.all(late);
     return results;
   }
 
-  /** Makes the jobs of up to MAX_BATCH items, in slices that the store takes. Says of the others why they are refused. */
-  #slicesOf(items: readonly JobInput[], from: number, results: EnqueueResult[]): Slice[] | Promise<Slice[]> {
-    const prepared = whenAll(items.slice(from, from + MAX_BATCH).map((item) => this.#prepareItem(item, false)));
-    const toSlices = (made: readonly (NewJob | MillraceError)[]): Slice[] => {
-      const slice: Slice = [];
-      made.forEach((job, at) => {
-        if (job instanceof MillraceError) results[from + at] = enqueueResultOf<never>(job);
-        else slice.push({ index: from + at, job });
-      });
-      return [...slices(slice, MAX_BATCH, MAX_BATCH_WEIGHT, ({ job }) => weightOf(job))];
-    };
-    return prepared instanceof Promise ? prepared.then(toSlices) : toSlices(prepared);
+  /** Steps that make the jobs of up to MAX_BATCH items. */
+  #toPrepare(items: readonly JobInput[], from: number, into: Prepared[]): (() => void)[] {
+    return stepsOf(Math.min(MAX_BATCH, items.length - from), (first, end) => {
+      for (let at = first; at < end; at++) into.push(this.#prepareItem(items[from + at]!, false));
+    });
   }
 
-  #makeResults(slice: Slice, answers: readonly InsertAnswer[] | MillraceError, results: EnqueueResult[], late: Promise<void>[]): void {
+  /** Makes the results of some jobs of a slice. */
+  #makeResults(
+    { jobs, places }: Slice,
+    answers: readonly InsertAnswer[] | MillraceError,
+    first: number,
+    end: number,
+    results: EnqueueResult[],
+    late: Promise<void>[],
+  ): void {
     if (answers instanceof MillraceError) {
-      for (const { index } of slice) results[index] = enqueueResultOf<never>(answers);
+      for (let at = first; at < end; at++) results[places[at]!] = enqueueResultOf<never>(answers);
       return;
     }
-    const made = this.#inserted(
-      slice.map(({ job }) => job),
-      answers,
-    );
-    slice.forEach(({ index }, at) => {
-      const result = made[at]!;
-      if (result instanceof Promise) late.push(result.catch(asMillraceError).then((job) => void (results[index] = enqueueResultOf(job))));
-      else results[index] = enqueueResultOf(result);
-    });
+    this.#announce(jobs, answers, first, end);
+    for (let at = first; at < end; at++) {
+      const place = places[at]!;
+      const result = this.#inserted(jobs[at]!, answers[at]!);
+      if (result instanceof Promise) late.push(result.catch(asMillraceError).then((job) => void (results[place] = enqueueResultOf(job))));
+      else results[place] = enqueueResultOf(result);
+    }
   }
 
   // ── Within the caller's transaction ────────────────────────────────────────────────────────────────────────────────────────────
@@ -367,6 +381,42 @@ function weightOf({ payload, meta, tags }: NewJob): number {
   let weight = payload.length + (meta === null ? 0 : meta.length);
   for (const tag of tags) weight += tag.length;
   return weight;
+}
+
+/** The jobs that were made, in slices that the store takes. Says of the others why they are refused. */
+function slicesOf(made: readonly (NewJob | MillraceError)[], from: number, results: EnqueueResult[]): Slice[] {
+  const jobs: NewJob[] = [];
+  const places: number[] = [];
+  made.forEach((job, at) => {
+    if (job instanceof MillraceError) results[from + at] = enqueueResultOf<never>(job);
+    else {
+      jobs.push(job);
+      places.push(from + at);
+    }
+  });
+  let taken = 0;
+  return Array.from(slices(jobs, MAX_BATCH, MAX_BATCH_WEIGHT, weightOf), (some) => ({
+    jobs: some,
+    places: places.slice(taken, (taken += some.length)),
+  }));
+}
+
+/** How many jobs are made, or answered, before what came from the store meanwhile is looked at. */
+const STEP = 250;
+
+/** Work on `count` items, in steps. */
+function stepsOf(count: number, work: (first: number, end: number) => void): (() => void)[] {
+  const steps: (() => void)[] = [];
+  for (let first = 0; first < count; first += STEP) steps.push(() => work(first, Math.min(first + STEP, count)));
+  return steps;
+}
+
+/** Takes steps while the store works. What is ready is sent before each of them, so the store never waits for more than one. */
+async function inTurns(steps: readonly (() => void)[]): Promise<void> {
+  for (const step of steps) {
+    await nextTurn();
+    step();
+  }
 }
 
 /** Lets all that is ready to be sent be sent. */

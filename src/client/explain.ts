@@ -1,28 +1,41 @@
-import { explain, type Explanation, MOST_AHEAD, typesBeside } from "../core/explain.ts";
+import { explain, type Explanation, MOST_AHEAD, type OpenWait, typesBeside } from "../core/explain.ts";
 import { isTerminal, type JobRecord } from "../core/job.ts";
 import { type LimitObstacle, obstaclesOf } from "../core/limit-obstacles.ts";
 import { decodeLimits } from "../core/limits.ts";
+import { detailOf } from "../core/steps.ts";
 import { MAX_HOLDERS, type Store } from "../store/store.ts";
+import { readAllSteps } from "./calls.ts";
 import { jobNotFound, readId } from "./refusals.ts";
 
-type Looks = Pick<Store, "find" | "workers" | "queues" | "schedules" | "ahead" | "limitUse" | "list">;
+type Looks = Pick<Store, "find" | "workers" | "queues" | "schedules" | "ahead" | "limitUse" | "list" | "readSteps">;
 
 /** Reads the job and, depending on its status, what it waits for. The reads are not one snapshot. */
 export async function explainJob(store: Looks, id: string): Promise<Explanation> {
   const [job] = await store.find([readId(id)]);
   if (job === undefined || job === null) throw jobNotFound(id);
-  const facts = { job, now: 0, paused: false, workers: [], ahead: 0, obstacles: [] };
+  const facts = { job, now: 0, paused: false, workers: [], ahead: 0, obstacles: [], waits: [] };
   if (isTerminal(job.status)) return { reasons: explain(facts) };
   const [workers, queues, { now }] = await Promise.all([store.workers(), store.queues(), store.schedules([])]);
   const queue = queues.find(({ name }) => name === job.queue);
   const paused = queue?.paused === true;
-  if (job.status !== "pending") return { reasons: explain({ ...facts, now, paused, workers }) };
+  if (job.status !== "pending") {
+    const waits = job.hasSteps && job.status !== "running" ? await openWaits(store, job.id) : [];
+    return { reasons: explain({ ...facts, now, paused, workers, waits }) };
+  }
   const [ahead, obstacles] = await Promise.all([
     store.ahead(id, typesBeside(job, workers), MOST_AHEAD),
     readObstacles(store, job, queue?.settings.limits ?? null),
   ]);
   // If it left its lane meanwhile, nothing was before it.
   return { reasons: explain({ ...facts, now, paused, workers, ahead: ahead ?? 0, obstacles }) };
+}
+
+async function openWaits(store: Looks, id: string): Promise<OpenWait[]> {
+  const read = await readAllSteps(store, id, null);
+  return (read?.steps ?? []).flatMap((step) => {
+    const { name, kind, state, until } = step;
+    return state === "open" ? [{ name, kind, until, call: detailOf(step).call ?? null }] : [];
+  });
 }
 
 /** Which limits keep a pending job from starting. `limits` are those of its queue, in stored form. */

@@ -6,7 +6,7 @@ import { invalid, preview } from "../core/errors.ts";
 import type { Job } from "../core/job.ts";
 import { demandInteger, readDuration, readFields } from "../core/read-fields.ts";
 import { MAX_BATCH } from "../core/work-limits.ts";
-import { type BatchContext, type BatchHandler, type BatchOptions, type Context, type Handler, IS_ABORTED } from "./client.ts";
+import { type BatchContext, type BatchHandler, type BatchOptions, type Context, type Handler, IS_ABORTED, IS_OF_MANY } from "./client.ts";
 
 const USUAL_SIZE = 100;
 /** Not more than workers allow an aborted handler: a job that waits here does not see that it was aborted. */
@@ -39,6 +39,7 @@ export function gatherJobs(handler: BatchHandler, options: BatchOptions = {}): H
 
   return (_payload, ctx) =>
     new Promise((resolve, reject) => {
+      (ctx as { readonly [IS_OF_MANY]?: () => void })[IS_OF_MANY]?.();
       waiting.push({ ctx, resolve, reject });
       if (waiting.length >= most) return runNow();
       // A worker starts all jobs of a claim in one turn of the event loop.

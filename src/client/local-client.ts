@@ -48,6 +48,8 @@ import { QueueBounds } from "./queue-bounds.ts";
 import { configureQueue, listQueues, readQueueDetails, setPaused } from "./queues.ts";
 import { clientClosed, readOptions } from "./refusals.ts";
 import { createSchedules } from "./schedules.ts";
+import { signalLinks } from "../core/signal-links.ts";
+import { listSteps, sendSignal } from "./signals.ts";
 import { ServedQueues } from "./served-queues.ts";
 import { readStats } from "./stats.ts";
 import { readAttention } from "./attention.ts";
@@ -196,7 +198,13 @@ export function createLocalClient(store: Store, env: LocalEnvironment): PlainCli
     await (closed ??= shutDown(stopOptions));
   }
 
-  const leases = guardLeases(env.watchLeases?.(createLeases(parts)) ?? createLeases(parts), whileOpen, ending.signal);
+  const workParts = {
+    ...parts,
+    enqueuer,
+    signalLinks: env.signals === undefined ? null : signalLinks(env.signals, now),
+  };
+  const plainLeases = createLeases(workParts);
+  const leases = guardLeases(env.watchLeases?.(plainLeases) ?? plainLeases, whileOpen, ending.signal);
   const get = whileOpen((id: string) => manager.get(id));
 
   const bulkWorker = new BulkWorker({
@@ -219,8 +227,10 @@ export function createLocalClient(store: Store, env: LocalEnvironment): PlainCli
     attempts: whileOpen((id) => manager.attempts(id)),
     changes: whileOpen((id) => manager.changes(id)),
     explain: whileOpen((id) => explainJob(store, id)),
+    steps: whileOpen((id) => listSteps(store, id)),
     logs: whileOpen((id, page) => manager.logs(id, page)),
     wait: orByDefinition(whileOpen((id, options?: unknown) => waitForEnd({ ...parts, get: (job) => manager.get(job) }, id, options))),
+    signal: whileOpen((id, name, payload, options) => sendSignal(parts, id, name, payload, options)),
     cancel: whileOpen((id, options) => manager.cancel(id, options)),
     retry: whileOpen((id, options) => manager.retry(id, options)),
     remove: whileOpen((id, options) => manager.remove(id, options)),

@@ -7,7 +7,7 @@ import { isInternalType } from "../core/internal.ts";
 import { type Job, type JobRecord, type JobSummary, type LogLine, TERMINAL, toJobSummary, toJobWithTexts } from "../core/job.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import { demandInteger, readInteger } from "../core/read-fields.ts";
-import { CANCEL, type Move, RETRY, RUN_NOW } from "../core/lifecycle.ts";
+import { CANCEL, type Move, RESTART, RETRY, RUN_NOW } from "../core/lifecycle.ts";
 import {
   type Actor,
   CHANGE_OPTIONS,
@@ -23,7 +23,7 @@ import { Batcher } from "../lib/batcher.ts";
 import type { ChangeAnswer } from "../store/store.ts";
 import { PendingCalls } from "../lib/pending-calls.ts";
 import type { ClientParts } from "./announcer.ts";
-import { announceChanges, tellEnded } from "./changes.ts";
+import { announceChanges, retryFailedCalls, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
 import type { PayloadChecks } from "./enqueue.ts";
 import type { DeclaredSettings } from "./declared-settings.ts";
@@ -112,12 +112,13 @@ export class Manager {
   }
 
   async retry(id: string, options: unknown): Promise<JobSummary> {
-    const { now, payload, ...who } = readRetryOptions(readOptions(options, "the options of retry", RETRY_OPTIONS));
+    const { now, payload, restart, ...who } = readRetryOptions(readOptions(options, "the options of retry", RETRY_OPTIONS));
     const change = { id: readId(id), actor: this.#readActor(who) };
-    const retry = (): Promise<ChangeAnswer> => (now ? this.#retryNow(change) : this.#retries.add(change));
-    const answer = payload === undefined ? await retry() : await this.#edit(change, payload);
-    const waits = answer.kind === "refused" && RUN_NOW.from.includes(answer.status);
-    return changed(id, answer, "retried", RETRY.from, waits && !now ? "; use { now: true } to start it at once" : "");
+    const job = await this.#finds.add(change.id);
+    const edit = payload === undefined ? undefined : await this.#readEdit(job, payload);
+    if (job?.hasSteps && !restart) await this.#pending.add(retryFailedCalls(this.#parts, [job.id], change.actor));
+    const answer = await this.#retry(change, now, restart, edit);
+    return changed(id, answer, "retried", now ? [...RETRY.from, ...RUN_NOW.from] : RETRY.from, retryAdvice(answer, now));
   }
 
   async remove(id: string, options: unknown): Promise<void> {
@@ -145,25 +146,31 @@ export class Manager {
     return toJobSummary({ ...record, error: record.error && { ...record.error, stack: null } });
   }
 
+  async #retry(change: Change, now: boolean, restart: boolean, edit: Move["edit"]): Promise<ChangeAnswer> {
+    if (now) return this.#retryNow(change);
+    if (!restart && edit === undefined) return this.#retries.add(change);
+    // Alone in its call, so it waits for a transaction that holds the job.
+    const move = { ...(restart ? RESTART : RETRY), edit };
+    const [answer] = await this.#pending.add(this.#move(move, edit === undefined ? "retried" : "edited", "job:retried", [change]));
+    return answer!;
+  }
+
   /** Two moves, because a job that only waits for its time keeps its count of used retries. */
   async #retryNow(change: Change): Promise<ChangeAnswer> {
     const answer = await this.#runsNow.add(change);
     return answer.kind === "refused" && RETRY.from.includes(answer.status) ? this.#retries.add(change) : answer;
   }
 
-  /** Alone in its call, so it waits for a transaction that holds the job. */
-  async #edit(change: Change, payload: unknown): Promise<ChangeAnswer> {
+  /** Checks another payload of a job. Undefined if there is no such job. */
+  async #readEdit(job: JobRecord | null, payload: unknown): Promise<Move["edit"]> {
     const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
-    const job = await this.#finds.add(change.id);
-    if (job === null) return { kind: "missing" };
+    if (job === null) return undefined;
     if (isInternalType(job.type)) {
       throw new MillraceError("invalid_input", "the payload of an internal job cannot be changed", { field: "payload" });
     }
     await this.#parts.payloadChecks.get(job.type)?.(JSON.parse(text));
     const { fields } = await this.#parts.declared.of(job.queue);
-    const edit = { payload: text, facets: facetsIn(text, fields) };
-    const [answer] = await this.#pending.add(this.#move({ ...RETRY, edit }, "edited", "job:retried", [change]));
-    return answer!;
+    return { payload: text, facets: facetsIn(text, fields) };
   }
 
   #batcher<Item, Answer>(run: (items: Item[]) => Promise<(Answer | Error | Promise<Answer>)[]>): Batcher<Item, Answer> {
@@ -221,6 +228,12 @@ export class Manager {
     if (event === "job:cancelled") tellEnded(this.#parts.announcer, answers);
     return this.#audited(`job:${action}`, changes, answers);
   }
+}
+
+function retryAdvice(answer: ChangeAnswer, now: boolean): string {
+  if (answer.kind !== "refused") return "";
+  if (answer.status === "blocked") return "; explain says what it waits for";
+  return RUN_NOW.from.includes(answer.status) && !now ? "; use { now: true } to start it at once" : "";
 }
 
 function changed(id: string, answer: ChangeAnswer, verb: string, possible: Move["from"], advice = ""): JobSummary {

@@ -187,7 +187,7 @@ async function runNow(parts: ScheduleParts, name: string): Promise<EnqueuedJob> 
     if (answer === "full") throw queueFull(job.queue, null, job.limitKey ?? undefined);
     if (answer !== "ticked") return null; // it changed since we read it
     const fresh = { kind: "created", status: "pending" as Status, createdAt: now, runAt: now } as const;
-    if (parts.announcer.wanted()) parts.announcer.publish([createdEvent(job, fresh)]);
+    if (parts.announcer.wanted()) parts.announcer.publish([createdEvent(job, fresh.createdAt)]);
     const [record] = await store.find([job.id]);
     const created = record ? { ...toJob(record), created: true, pruned: false } : createdJob(job, "pending", now, now);
     return withTexts(created, job.payload, record?.result);

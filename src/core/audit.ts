@@ -20,6 +20,7 @@ export const AUDIT_ACTIONS = [
   "job:started",
   "job:cancelled",
   "job:removed",
+  "job:signalled",
   "dead:retried",
   "dead:purged",
   "error:muted",

@@ -5,6 +5,7 @@ import { checkOptions, FUNCTION, type OptionRule, YES_OR_NO } from "./option-rul
 import { MAX_COUNT } from "./queue.ts";
 import { readInteger } from "./read-fields.ts";
 import type { OnTrouble } from "./trouble.ts";
+import { MIN_SECRET_LENGTH, type SignalLinkOptions } from "./signal-links.ts";
 import { MAX_POOL_SIZE, MAX_RETENTION_DAYS } from "./work-limits.ts";
 
 /** Options of a client over a store, whoever opens it. */
@@ -34,6 +35,11 @@ export interface ClientOptions {
    * its API keys and users instead. Default: nobody.
    */
   readonly actor?: string | undefined;
+  /**
+   * Where links of `ctx.signalUrl` lead, and the secret that signs them: the address at which people reach your server, and its SIGNAL_SECRET.
+   * Default: none, and `ctx.signalUrl` says so.
+   */
+  readonly signals?: SignalLinkOptions | undefined;
   /** Called with what a person should know, such as that a job failed for good. Default: a line on the console. */
   readonly onTrouble?: OnTrouble | undefined;
 }
@@ -52,8 +58,24 @@ const RULES: Readonly<Record<Exclude<keyof ClientOptions, "defaults">, OptionRul
   webhookAllow: { mustBe: "a list of addresses or ranges, such as 10.0.0.0/8", allows: Array.isArray },
   upkeep: YES_OR_NO,
   actor: { mustBe: ACTOR_RULE, allows: isActor },
+  signals: {
+    mustBe: `the address of your server and a secret of at least ${MIN_SECRET_LENGTH} characters: { url, secret }`,
+    allows: isSignals,
+    isSecret: true,
+  },
   onTrouble: FUNCTION,
 };
+
+function isSignals(given: unknown): boolean {
+  const { url, secret } = (given ?? {}) as { readonly url?: unknown; readonly secret?: unknown };
+  return (
+    typeof url === "string" &&
+    /^https?:\/\//.test(url) &&
+    URL.canParse(url) &&
+    typeof secret === "string" &&
+    secret.length >= MIN_SECRET_LENGTH
+  );
+}
 
 /** Options that only a client over a store has: a client over HTTP refuses them. */
 export const STORE_ONLY_OPTIONS = Object.keys(RULES).filter((name) => name !== "onTrouble") as Exclude<keyof typeof RULES, "onTrouble">[];

@@ -62,6 +62,11 @@ export class MillraceError extends Error {
   }
 }
 
+/** Whether the store is to blame: the same call may succeed later. */
+export function isStoreTrouble(error: unknown): boolean {
+  return error instanceof MillraceError && (error.code === "store_unavailable" || error.code === "store_full");
+}
+
 /** Refuses a value: names the field, what it must be, and what it was. */
 export function invalid(field: string, mustBe: string, got: unknown): MillraceError {
   return new MillraceError("invalid_input", `${field} must be ${mustBe}; got ${preview(got)}`, { field });

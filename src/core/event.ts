@@ -12,6 +12,10 @@ export type Event =
   /** The job failed for good: its status is `dead`, or `failed` in a queue without dead letters. */
   | (JobFact<"job:dead"> & { readonly error: string })
   | JobFact<"job:cancelled">
+  /** The handler reached durable waits: the job goes on when the first of these steps has ended. */
+  | (JobFact<"job:suspended"> & { readonly steps: readonly string[] })
+  /** A signal came, or a called job ended: the job is pending again. After a sleep or a timeout it is `job:due`. */
+  | (JobFact<"job:resumed"> & { readonly step: string })
   /** Somebody retried the job by hand, or started it before its time. For an automatic retry see `job:failed`. */
   | JobFact<"job:retried">
   | (JobFact<"job:progress"> & { readonly progress: Progress })

@@ -5,6 +5,7 @@ import { isTerminal, type JobSummaryRecord, type Status } from "./job.ts";
 import { isInternalQueue, isInternalWorker } from "./internal.ts";
 import type { LimitObstacle } from "./limit-obstacles.ts";
 import { kindOfQueue } from "./queue-kind.ts";
+import type { StepKind } from "./steps.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
 /** All codes of reasons. The list is closed. */
@@ -18,6 +19,9 @@ export const REASON_CODES = [
   "due_later",
   "overdue",
   "blocked",
+  "waits_for_signal",
+  "waits_for_call",
+  "sleeps",
   "position",
   "running",
   "ended",
@@ -49,6 +53,12 @@ export type Reason =
   | (Told<"overdue"> & { readonly at: number })
   /** It waits for something other than time or a worker. */
   | Told<"blocked">
+  /** Its handler waits for a signal, until the time if it has one. */
+  | (Told<"waits_for_signal"> & { readonly step: string; readonly until: number | null })
+  /** Its handler waits for another job. */
+  | (Told<"waits_for_call"> & { readonly step: string; readonly jobId: string; readonly type: string })
+  /** Its handler sleeps. */
+  | (Told<"sleeps"> & { readonly step: string; readonly until: number })
   | (Told<"position"> & { readonly ahead: number; readonly aheadIsCapped: boolean })
   | (Told<"running"> & { readonly workerId: string | null; readonly startedAt: number | null })
   /** It does not run again unless somebody acts. */
@@ -74,6 +84,16 @@ export interface ExplainFacts {
   readonly ahead: number;
   /** Which of its limits keep it from starting. */
   readonly obstacles: readonly LimitObstacle[];
+  /** The steps that it waits for. */
+  readonly waits: readonly OpenWait[];
+}
+
+/** A step that a suspended job waits for. */
+export interface OpenWait {
+  readonly name: string;
+  readonly kind: StepKind;
+  readonly until: number | null;
+  readonly call: { readonly id: string; readonly type: string } | null;
 }
 
 /** How far the jobs before it are counted. */
@@ -92,8 +112,9 @@ export function explain(facts: ExplainFacts): Reason[] {
   if (job.status === "running") return [running(facts)];
   const obstacles = [...paused(facts), ...noWorker(facts)];
   // Busy workers matter only for a job that could start now: they may be free once the obstacle is gone.
-  if (job.status === "blocked") return [BLOCKED, ...obstacles];
-  if (job.status !== "pending") return [time(facts), ...obstacles];
+  const waits = facts.waits.flatMap((wait) => waiting(job, wait) ?? []);
+  if (job.status === "blocked") return [...(waits.length > 0 ? waits : [BLOCKED]), ...obstacles];
+  if (job.status !== "pending") return [...(waits.length > 0 && job.status === "scheduled" ? waits : [time(facts)]), ...obstacles];
   obstacles.push(...facts.obstacles.map((obstacle) => limited(job, obstacle)));
   return obstacles.length > 0 ? [...obstacles, position(facts, false)] : [...noFreeSlot(facts), position(facts, true)];
 }
@@ -223,6 +244,25 @@ function time({ job, now, workers }: ExplainFacts): Reason {
   }
   const message = job.status === "retrying" ? `${setbackInWords(job)} ${when}` : `it is due at ${when}`;
   return { code: "due_later", message, at };
+}
+
+function waiting({ id }: JobSummaryRecord, { name, kind, until, call }: OpenWait): Reason | null {
+  const step = preview(name);
+  if (kind === "sleep" && until !== null)
+    return { code: "sleeps", message: `its handler sleeps (${step}) until ${inWords(until)}`, step: name, until };
+  if (kind === "call" && call !== null) {
+    const message = `its handler waits for job ${call.id} of type ${call.type} (${step}): it goes on when that one has ended`;
+    return { code: "waits_for_call", message, step: name, jobId: call.id, type: call.type };
+  }
+  if (kind !== "wait") return null;
+  const end = until === null ? "" : `, until ${inWords(until)}`;
+  const message = `its handler waits for the signal ${step}${end}: send it with client.signal, or millrace signal ${id} ${asArgument(name)}`;
+  return { code: "waits_for_signal", message, step: name, until };
+}
+
+/** A name that a shell takes as it is. Another one might do harm there, and is known to the reader. */
+function asArgument(name: string): string {
+  return /^\w[\w.:-]*$/.test(name) ? name : "<name>";
 }
 
 const BLOCKED: Reason = {

@@ -3,7 +3,7 @@ import { closestText } from "./closest-text.ts";
 import { invalid, messageOf, MillraceError, preview } from "./errors.ts";
 import type { Trouble } from "./trouble.ts";
 
-export const JOB_EVENTS = ["started", "completed", "failed", "dead", "cancelled", "lost", "snoozed", "released"] as const;
+export const JOB_EVENTS = ["started", "completed", "failed", "dead", "cancelled", "lost", "snoozed", "suspended", "released"] as const;
 export const WORKER_EVENTS = [...JOB_EVENTS, "ready", "idle", "stopping", "stopped", "trouble"] as const;
 
 /** Names in other queues, for people who come from there. */

@@ -1,5 +1,6 @@
 import type { Facets } from "./facets.ts";
 import { withTexts } from "./json-text.ts";
+import type { Parent } from "./steps.ts";
 
 /** All statuses of a job. lifecycle.ts has the ways from one to another. */
 export const STATUSES = ["scheduled", "pending", "running", "retrying", "blocked", "completed", "failed", "dead", "cancelled"] as const;
@@ -129,6 +130,10 @@ export interface JobRecord {
   readonly limitKey: string | null;
   /** How many units of a rate its start takes. */
   readonly cost: number;
+  /** Whether it may have steps: see steps.ts. */
+  readonly hasSteps: boolean;
+  /** The job that called it, if one did. */
+  readonly parent: Parent | null;
   /** The worker of the latest attempt; shown only while the job runs. */
   readonly workerId: string | null;
   readonly fence: number;
@@ -183,6 +188,10 @@ export interface JobSummary {
   readonly limitKey: string | null;
   /** How many units of a rate its start takes. */
   readonly cost: number;
+  /** Whether it may have steps: results, sleeps, waits and calls that its handler keeps. */
+  readonly hasSteps: boolean;
+  /** The job and the step that called it, if one did. */
+  readonly parent: Parent | null;
   /** The worker that runs it now. */
   readonly workerId: string | null;
   readonly fence: number;
@@ -232,6 +241,8 @@ export function toJobSummary(record: JobSummaryRecord): JobSummary {
     facets: record.facets,
     limitKey: record.limitKey,
     cost: record.cost,
+    hasSteps: record.hasSteps,
+    parent: record.parent,
     workerId: record.status === "running" ? record.workerId : null,
     fence: record.fence,
     createdAt: record.createdAt,
@@ -273,6 +284,8 @@ export interface NewJob {
   /** See limits.ts. */
   readonly limitKey: string | null;
   readonly cost: number;
+  /** The job that calls it: its end is told there. */
+  readonly parent?: Parent | null | undefined;
 }
 
 /** What internal jobs have in common: due at once, without priority, keys, tags, meta and a backoff of their own. */
@@ -319,6 +332,8 @@ export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: 
     facets: job.facets,
     limitKey: job.limitKey,
     cost: job.cost,
+    hasSteps: false,
+    parent: job.parent ?? null,
     workerId: null,
     fence: 0,
     createdAt,

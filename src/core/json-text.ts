@@ -112,7 +112,7 @@ function reviveNumbers(text: string, revive: (source: string) => unknown): unkno
 
 // ── The texts of a job ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Payload and result as stored. */
+/** Payload and result as stored. The value of a step is kept as a result. */
 export interface BodyTexts {
   readonly payload: string;
   readonly result: string | null;
@@ -137,4 +137,10 @@ export function payloadOf(owner: { readonly payload: unknown }): unknown {
 export function resultOf(owner: { readonly result: unknown }): unknown {
   const kept = texts.get(owner)?.result;
   return kept === undefined || kept === null ? owner.result : new JsonText(kept, owner.result);
+}
+
+/** The value of a step with its text if known; otherwise the value alone. */
+export function valueOf(step: { readonly value: unknown }): unknown {
+  const kept = texts.get(step)?.result;
+  return kept === undefined || kept === null ? step.value : new JsonText(kept, step.value);
 }

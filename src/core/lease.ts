@@ -17,6 +17,8 @@ export interface Settled {
   readonly retryCount: number;
   readonly lostCount: number;
   readonly transition: Transition;
+  /** The steps at which the attempt was suspended, if it was. */
+  readonly waits?: readonly string[] | undefined;
 }
 
 /** A lease that ran out: its worker died or was cut off. */

@@ -8,7 +8,7 @@
  *                   │          └───→ pending | scheduled   released, held with its limit key, or snoozed: costs no attempt
  *                   └── retry by hand from dead, failed, cancelled; to scheduled, if it is spread over a time
  *   blocked ─→ pending | scheduled             unblocked
- *   running ─→ blocked                         waits for something before it can go on: costs no attempt
+ *   running ─→ blocked | scheduled             suspended at a durable wait or sleep (steps.ts): costs no attempt
  *   blocked, scheduled, pending, retrying, running ─→ cancelled
  *
  * A transition is a value: it says what changes, not how. Stores apply it atomically, and only if its condition still holds. So all engines
@@ -18,6 +18,7 @@ import type { Facets } from "./facets.ts";
 import { withGroup } from "./error-group.ts";
 import type { AttemptError, JobError, JobRecord, Status } from "./job.ts";
 import { FIXED_BACKOFF, lostDelay, retryDelay } from "./retry.ts";
+import type { CallRequest, NewStep } from "./steps.ts";
 
 /** How an attempt ended, as its worker (or upkeep, for a lost one) reports it. */
 export type Outcome =
@@ -31,9 +32,28 @@ export type Outcome =
   | { readonly kind: "hold"; readonly delayMs: number }
   /** Given back unfinished. Costs nothing. */
   | { readonly kind: "release" }
-  | { readonly kind: "lost" };
+  | { readonly kind: "lost" }
+  /**
+   * The handler reached these open steps, and nothing else of it runs. Costs nothing. `calls` are the jobs that it calls. `life` is that of the
+   * job (see readSteps of the store), which does not change while its lease holds; if the worker does not know it, the store is asked.
+   */
+  | {
+      readonly kind: "suspend";
+      readonly waits: readonly NewStep[];
+      readonly calls: readonly CallRequest[];
+      readonly life?: number | undefined;
+    };
 
-export const OUTCOME_KINDS = ["completed", "failed", "discard", "snooze", "release", "lost", "hold"] as const satisfies Outcome["kind"][];
+export const OUTCOME_KINDS = [
+  "completed",
+  "failed",
+  "discard",
+  "snooze",
+  "release",
+  "lost",
+  "hold",
+  "suspend",
+] as const satisfies Outcome["kind"][];
 
 export interface Transition {
   readonly to: Status;
@@ -94,7 +114,7 @@ const NOTHING = {
   runMs: null,
 } as const satisfies Partial<Transition>;
 
-/** What the rules need to know about the job. These facts do not change while its lease holds. */
+/** What the rules need to know about the job. While its lease holds, only its own steps change them: a stored one sets retryCount and lostCount to 0. */
 export type AttemptFacts = Pick<JobRecord, "retryCount" | "maxRetries" | "lostCount" | "maxLost" | "retryDelayMs" | "backoff" | "snoozes">;
 
 export interface Policy {
@@ -121,6 +141,8 @@ export function settle(job: AttemptFacts, outcome: Outcome, policy: Policy, rand
       return { ...NOTHING, to: "pending", bumpFence: true, giveBackAttempt: true };
     case "lost":
       return lose(job, policy, random);
+    case "suspend":
+      return suspend(outcome.waits);
   }
 }
 
@@ -151,6 +173,15 @@ function snooze(job: AttemptFacts, delayMs: number, policy: Policy, random: numb
 function hold(job: AttemptFacts, policy: Policy, random: number): Transition {
   if (job.snoozes >= MAX_SNOOZES) return fail(job, TOO_MANY_SNOOZES, undefined, null, policy, random);
   return { ...NOTHING, to: "pending", bumpFence: true, giveBackAttempt: true, countSnooze: true };
+}
+
+/**
+ * The store makes it due at the earliest end of its waits, or pending at once if one has ended already. It runs again when a wait has ended,
+ * which is progress, so retries and losses count from 0 again.
+ */
+function suspend(waits: readonly NewStep[]): Transition {
+  const sleeps = waits.every(({ kind }) => kind === "sleep");
+  return { ...NOTHING, to: sleeps ? "scheduled" : "blocked", giveBackAttempt: true, retries: "reset", losses: "reset" };
 }
 
 /**
@@ -196,6 +227,17 @@ export interface Move {
   readonly transition: Transition;
   /** The JSON text that becomes the payload, and the facets that it has; undefined keeps the present ones. */
   readonly edit?: { readonly payload: string; readonly facets: Facets | null } | undefined;
+  /** `forget`: the job begins again without its steps. `retry`: it forgets those that failed. Default: keeps all. */
+  readonly steps?: "forget" | "retry" | undefined;
+  /** The end of the job, for the one that called it: see `Ending`. Set if the move ends jobs. */
+  readonly ending?: Ending | undefined;
+}
+
+/** How a job ended, as the job that called it keeps it. */
+export interface Ending {
+  readonly state: "done" | "failed";
+  /** JSON: the result, or a CallError. */
+  readonly value: string | null;
 }
 
 export const CANCEL: Move = {
@@ -208,13 +250,21 @@ export const CANCEL: Move = {
     errorOnlyIfRunning: true,
     endsAttempt: true,
   },
+  ending: {
+    state: "failed",
+    value: JSON.stringify({ name: "Cancelled", message: "it was cancelled", kind: "cancelled", status: "cancelled" }),
+  },
 };
 
 /** A new life: retries, losses and snoozes count from 0 again; attempt, fence and history continue. */
 export const RETRY: Move = {
   from: ["dead", "failed", "cancelled"],
   transition: { ...NOTHING, to: "pending", retries: "reset", losses: "reset", delayMs: 0 },
+  steps: "retry",
 };
+
+/** The same, from the beginning: what the job did before is forgotten. */
+export const RESTART: Move = { ...RETRY, steps: "forget" };
 
 /** A new life that begins after a while. */
 export function retryAfter(delayMs: number): Move {

@@ -28,9 +28,11 @@ export interface RetryOptions extends ChangeOptions {
   readonly now?: boolean | undefined;
   /** Replaces the payload of the job. Undefined keeps it. */
   readonly payload?: unknown;
+  /** Forgets the steps of the job, so that it begins from the start. Default: it goes on where it died. Cannot be combined with `now`. */
+  readonly restart?: boolean | undefined;
 }
 
-export const RETRY_OPTIONS = ["now", "payload", ...CHANGE_OPTIONS] as const satisfies (keyof RetryOptions)[];
+export const RETRY_OPTIONS = ["now", "payload", "restart", ...CHANGE_OPTIONS] as const satisfies (keyof RetryOptions)[];
 
 /** Who made a change, and why; null if nobody said. */
 export interface Actor {
@@ -70,17 +72,23 @@ export function readActor({ by, reason }: { readonly by?: unknown; readonly reas
 }
 
 /** Checks how to retry a job. Throws `invalid_input`. */
-export function readRetryOptions<Given extends { readonly now?: unknown; readonly payload?: unknown }>(
+export function readRetryOptions<Given extends { readonly now?: unknown; readonly payload?: unknown; readonly restart?: unknown }>(
   given: Given,
-): Given & { readonly now: boolean } {
-  const { now = false, payload } = given;
+): Given & { readonly now: boolean; readonly restart: boolean } {
+  const { now = false, restart = false, payload } = given;
+  if (typeof restart !== "boolean") throw invalid("restart", "true or false", restart);
+  if (now === true && restart) {
+    throw new MillraceError("invalid_input", "restart and now cannot be combined: only a job that has ended begins again", {
+      field: "restart",
+    });
+  }
   if (typeof now !== "boolean") throw invalid("now", "true or false", now);
   if (now && payload !== undefined) {
     throw new MillraceError("invalid_input", "payload and now cannot be combined: only a job that has ended gets another payload", {
       field: "payload",
     });
   }
-  return { ...given, now };
+  return { ...given, now, restart };
 }
 
 /** Whether this can be the name of who makes changes. */

@@ -95,3 +95,9 @@ export function isId(value: unknown): value is string {
 export function tenBitsOf(id: string): number {
   return (Number.parseInt(id.slice(19, 23), 16) >> 4) & 0x3ff;
 }
+
+/** Whether two ids have the same ten bits. They are in three digits, together with the variant, which all ids share. */
+export function haveSameTenBits(one: string, other: string): boolean {
+  for (let at = VARIANT_AT; at < VARIANT_AT + 3; at++) if (one.charCodeAt(at) !== other.charCodeAt(at)) return false;
+  return true;
+}

@@ -64,6 +64,10 @@ export class JobLines implements LeaseWatcher {
         return this.#logger.debug(this.#fields(report), "job snoozed");
       case "hold":
         return this.#logger.debug(this.#fields(report), "job held back with its limit key");
+      case "suspend": {
+        const steps = outcome.waits.map(({ name }) => safeText(name, MAX_ERROR_LENGTH));
+        return this.#logger.debug({ ...this.#fields(report), steps }, "job suspended");
+      }
       case "release":
         return this.#logger.info(this.#fields(report), "job released unfinished");
       case "failed":

@@ -56,8 +56,8 @@ export class Telemetry {
     return context.with(inner, () => this.#ended(span, () => run(bounded(carrier))));
   }
 
-  /** Runs a handler in a span that continues the trace of its job. */
-  consuming<Result>(job: Job, run: () => Result): Result {
+  /** Runs a handler in a span that continues the trace of its job. `whenSuspended` sets what is called if the handler waits for ever. */
+  consuming<Result>(job: Job, run: () => Result, whenSuspended: (end: () => void) => void): Result {
     const { context, propagation, ROOT_CONTEXT, SpanKind, trace } = this.#api;
     const outer = propagation.extract(ROOT_CONTEXT, carrierOf(job.meta));
     const attributes = {
@@ -69,7 +69,7 @@ export class Telemetry {
       "millrace.job.attempt": job.attempt,
     };
     const span = this.#tracer.startSpan(`run ${job.type}`, { kind: SpanKind.CONSUMER, attributes }, outer);
-    return context.with(trace.setSpan(outer, span), () => this.#ended(span, run));
+    return context.with(trace.setSpan(outer, span), () => this.#ended(span, run, whenSuspended));
   }
 
   get #tracer(): Otel.Tracer {
@@ -77,10 +77,17 @@ export class Telemetry {
   }
 
   /** Ends the span with the call. If the result is not a promise, it ends at once, so that a synchronous handler stays synchronous. */
-  #ended<Result>(span: Otel.Span, run: () => Result): Result {
+  #ended<Result>(span: Otel.Span, run: () => Result, whenSuspended?: (end: () => void) => void): Result {
+    let isEnded = false;
+    const end = (): void => {
+      // A suspended handler may still end, beside its wait.
+      if (!isEnded) span.end();
+      isEnded = true;
+    };
+    whenSuspended?.(end);
     const failed = (error: unknown): never => {
       this.#fail(span, error);
-      span.end();
+      end();
       throw error;
     };
     let result: Result;
@@ -90,11 +97,11 @@ export class Telemetry {
       return failed(error);
     }
     if (!isThenable(result)) {
-      span.end();
+      end();
       return result;
     }
     const whenDone = Promise.resolve(result).then((value) => {
-      span.end();
+      end();
       return value;
     }, failed);
     return whenDone as Result;

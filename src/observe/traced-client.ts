@@ -1,5 +1,6 @@
 import { counted } from "../core/counted.ts";
 import type { Job } from "../core/job.ts";
+import { WHEN_SUSPENDED } from "../core/steps.ts";
 import { type Telemetry, withTrace } from "./telemetry.ts";
 
 /** The part of a client that is traced. */
@@ -12,7 +13,8 @@ export interface TraceableClient {
 type Meta = Readonly<Record<string, unknown>>;
 type Settings = Readonly<Record<string, unknown>> & { readonly meta?: Meta; readonly queue?: string };
 type Kind = string | { readonly type: string; readonly options: Settings };
-type Handler = (payload: unknown, ctx: { readonly job: Job }) => unknown;
+type Context = { readonly job: Job; readonly [WHEN_SUSPENDED]?: (listener: () => void) => void };
+type Handler = (payload: unknown, ctx: Context) => unknown;
 type Handlers = Readonly<Record<string, Handler>> | readonly { readonly handler: Handler }[];
 
 /**
@@ -59,10 +61,14 @@ export function traceWork<Client extends Pick<TraceableClient, "work">>(client: 
 }
 
 function traceHandlers(handlers: Handlers, telemetry: Telemetry): unknown {
+  const consume = (handler: Handler, payload: unknown, ctx: Context): unknown =>
+    telemetry.consuming(
+      ctx.job,
+      () => handler(payload, ctx),
+      (end) => ctx[WHEN_SUSPENDED]?.(end),
+    );
   const traced = (handler: Handler): Handler =>
-    typeof handler === "function"
-      ? (payload, ctx) => (telemetry.isOn ? telemetry.consuming(ctx.job, () => handler(payload, ctx)) : handler(payload, ctx))
-      : handler;
+    typeof handler === "function" ? (payload, ctx) => (telemetry.isOn ? consume(handler, payload, ctx) : handler(payload, ctx)) : handler;
   if (Array.isArray(handlers)) {
     const list = handlers as readonly { readonly handler: Handler }[];
     return list.map((handled) => (isObject(handled) ? { ...(handled as object), handler: traced(handled.handler) } : handled));

@@ -6,6 +6,7 @@ import { type Counter, TIMES, type TimeKind } from "../core/counters.ts";
 import { BUCKETS } from "../core/histogram.ts";
 import { type Attempt, KEPT_FOR_A_TIME, levelOf, PRIORITY_LEVELS, type PriorityLevel, type Status, TERMINAL } from "../core/job.ts";
 import type { Outcome } from "../core/lifecycle.ts";
+import type { Notice, StepKind, StepState } from "../core/steps.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { CounterQuery, CounterRow } from "./store.ts";
 
@@ -53,17 +54,36 @@ export const THRESHOLDS: readonly { readonly level: number; readonly from: numbe
 
 // ── Settlements ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const OUTCOME = { completed: 0, failed: 1, discard: 2, snooze: 3, release: 4, lost: 5, hold: 6 } as const satisfies Record<
-  Outcome["kind"],
-  number
->;
+export const OUTCOME = {
+  completed: 0,
+  failed: 1,
+  discard: 2,
+  snooze: 3,
+  release: 4,
+  lost: 5,
+  hold: 6,
+  suspend: 7,
+} as const satisfies Record<Outcome["kind"], number>;
 
 /** The largest fence that every engine can store. A lease with a larger one is stale: no job has it. */
 export const LARGEST_FENCE: number = 2 ** 31 - 1;
 
-/** A job remembers its last settlement as fence × 8 + 1 + the outcome's number; 0 is none. So seven outcomes fit. */
+/** A job remembers its last settlement as fence × 8 + 1 + the outcome's number; 0 is none. So eight outcomes fit, and no two marks are equal. */
 export const MARKS_PER_FENCE = 8;
 export const settledMark = (fence: number, outcome: Outcome["kind"]): number => fence * MARKS_PER_FENCE + 1 + OUTCOME[outcome];
+
+// ── Steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const STEP_KIND = { step: 0, sleep: 1, wait: 2, call: 3 } as const satisfies Record<StepKind, number>;
+export const STEP_STATE = { open: 0, done: 1, failed: 2, timeout: 3 } as const satisfies Record<StepState, number>;
+
+const KINDS_BY_NUMBER = byNumber<StepKind>(STEP_KIND);
+const STEP_STATES_BY_NUMBER = byNumber<StepState>(STEP_STATE);
+
+export const stepKindOf = (kind: number): StepKind => KINDS_BY_NUMBER[kind]!;
+export const stepStateOf = (state: number): StepState => STEP_STATES_BY_NUMBER[state]!;
+
+export const NOTICE = { end: 0, insert: 1, cancel: 2 } as const satisfies Record<Notice["kind"], number>;
 
 // ── What is counted ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -47,6 +47,7 @@ import type { RateState } from "../core/rate.ts";
 import type { Histogram } from "../core/histogram.ts";
 import type { FormerWorker, WorkerEntry } from "../core/worker-entry.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../core/schedule-record.ts";
+import type { NewStep, Notice, StepEnd, StepRecord } from "../core/steps.ts";
 
 export type { LeaseAnswer } from "../core/lease.ts";
 
@@ -82,7 +83,7 @@ export interface Store extends Feed, Shared {
    *   one ended. No two jobs with one living key can exist. Equal keys in one list: the first wins.
    * - A queue whose pending + scheduled + retrying jobs have reached its capacity: `full`. The same for the jobs of a limit key that has
    *   reached its `waiting`: `full` with that key. A refused job leaves nothing behind, not even a key. Inside a caller's transaction both
-   *   are checked against what is committed.
+   *   are checked against what is committed. A job with a `parent` always fits.
    * - The facets of a job are stored with it, and it enters the index of each (queue, field, value) in the same commit. It leaves them when
    *   it is removed or pruned.
    */
@@ -143,6 +144,57 @@ export interface Store extends Feed, Shared {
   /** Writes progress and log lines under a lease. Lines beyond MAX_LOG_LINES of a job are dropped. */
   note(notes: readonly Note[]): Promise<LeaseAnswer[]>;
 
+  // ── Jobs do durable work (core/steps.ts) ───────────────────────────────────────────────────────────────────────────────────────
+  //
+  // A job has steps by name. They stay through all its lives until a move forgets them, and go with the job. `hasSteps` of a job is true once
+  // it had one. A job without steps costs no verb anything.
+  //
+  // SUSPEND. A settlement with `waits` is applied like any other. In the same commit each wait is stored as an open step, unless the job has
+  // a step of that name: one that is open keeps its time, one that has ended stays as it is. If one of the waits has ended, the job becomes
+  // pending at once, due now. Otherwise it takes the status of the transition, due at the earliest `until` of its waits (the hint `due` is
+  // sent); without any, a blocked job is never due. The claim that follows a suspension takes no units of a rate, so `unstarted` gives none back.
+  // Its `calls` are inserted in the same commit, in any queue. If one cannot be (Redis: another partition), a notice `insert` is stored instead.
+  // A known one that has ended (an earlier life called it) leaves such a notice too: whoever delivers it tells its end again.
+  //
+  // ENDS OF CALLED JOBS. A settlement may have a `notice`, and a move an `ending`: a job that it ends and that has a parent leaves a notice
+  // `end` for that parent, with `by` of its id and fence (`callEnder` in core/steps.ts). A job with steps that a move cancels leaves a notice
+  // `cancel`. All of them are in the same commit. They lock no row of another job, so two children that end together do not wait for each
+  // other, nor for a caller's transaction that completes one of them. The hint `notices` is sent to this process once they are committed.
+
+  /**
+   * Stores steps under a lease, each in place of what has its name. Sets retryCount and lostCount to 0. `full`: the job would have more than
+   * MAX_STEPS steps or MAX_STEPS_BYTES of values; nothing is stored. A repeat stores the same again. A step keeps its startedAt and attempt.
+   * Whoever suspends a job keeps its waits within MAX_STEPS: the store does not count them.
+   */
+  keepSteps(keeps: readonly (Lease & { readonly steps: readonly NewStep[] })[]): Promise<(LeaseAnswer | "full")[]>;
+
+  /**
+   * The steps of a job in the order of their names (by UTF-8), from after the name `after` on: about MAX_STEPS_READ_BYTES of values, and at
+   * least one; `cursor` is null at the end. `life` is 1, and one more for each time that its steps were forgotten (if it had one before). Null if
+   * there is no such job.
+   * With a fence: only if the lease holds, otherwise null; and before it reads, in one commit, it ends each open step whose `until` has come:
+   * a sleep is done, a wait has timed out. So a signal that comes later is late, also for a later attempt.
+   */
+  readSteps(id: string, fence: number | null, after: string | null): Promise<StepsPage | null>;
+
+  /**
+   * Ends steps from outside of their attempts, if the status of the job is one of `from`: otherwise `refused`.
+   * - A step that is open, failed or not stored ends now: `ok`. If it was open and the job is blocked, the job becomes pending, due now, and
+   *   `woke` is true. (A job that runs or waits for a retry sees it when it next reads or is suspended.)
+   * - With a `life` that is not that of the job, nothing changes: `late`, with the state of the step (`open` if there is none). The same if the
+   *   step is of another kind: a signal ends nothing but a wait, and the end of a called job nothing but a call.
+   * - A step that was done or timed out stays as it is. If the same `by` ended it before: `ok`, otherwise `late` with its state. The same if it
+   *   failed by the same `by`.
+   * - `full`: it would exceed MAX_STEPS or MAX_STEPS_BYTES. An end that failed always fits.
+   */
+  endSteps(ends: readonly StepEnd[]): Promise<StepEndAnswer[]>;
+
+  /** Up to `limit` notices that are not dropped yet, in about the order in which they were stored; of several partitions, in turns. */
+  notices(limit: number): Promise<StoredNotice[]>;
+
+  /** Drops notices that were delivered. No error if one is gone. */
+  dropNotices(keys: readonly string[]): Promise<void>;
+
   // ── Jobs are managed ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
@@ -153,6 +205,7 @@ export interface Store extends Feed, Shared {
    * cleared; and if its key has expired, the job loses it for good (another job may have it by now).
    * With `move.edit`, each job that was moved has that payload and these facets from the same commit on, and is in the indexes of these
    * facets alone: no claim sees the new life with the old payload.
+   * With `move.steps`, the steps of each job that was moved are forgotten (then its life goes up by one, if it had any), or those of them that failed.
    * A key stays with its job and keeps the fingerprint of the first payload, because it identifies the request that made the job: that
    * request sent again is answered `known` with the job as it is now, and the same key with the new payload is a `conflict`.
    * With `manual`, each job that was moved keeps a record of it in the same commit: now, its status and attempt before, and what `manual`
@@ -161,8 +214,8 @@ export interface Store extends Feed, Shared {
   change(ids: readonly string[], move: Move, manual?: Manual): Promise<ChangeAnswer[]>;
 
   /**
-   * Deletes jobs whose status is one of `from`, all of them terminal, with their history, logs, changes by hand and (if they still own it)
-   * key. Otherwise answers the status that prevented it.
+   * Deletes jobs whose status is one of `from`, all of them terminal, with their history, logs, steps, changes by hand and (if they still own
+   * it) key. Otherwise answers the status that prevented it.
    */
   remove(ids: readonly string[], from: readonly Status[]): Promise<ChangeAnswer[]>;
 
@@ -227,7 +280,7 @@ export interface Store extends Feed, Shared {
   // ── Upkeep: any number of processes may call these at once ─────────────────────────────────────────────────────────────────────
 
   /**
-   * Makes up to `limit` scheduled and retrying jobs pending whose time has come, the longest due first; their rank counts from their due
+   * Makes up to `limit` scheduled, retrying and suspended jobs pending whose time has come, the longest due first; their rank counts from their due
    * time. Sends the hint `work`. Answers how many, and the time until the next one is due (0 if more are due already, null if none waits).
    * With `tell` it also answers which ones, in any order: only asked for while somebody listens to news.
    */
@@ -437,7 +490,9 @@ export type Hint =
   | { readonly topic: "lease" }
   /** Settings or pause of a queue changed. */
   | { readonly topic: "queues" }
-  | { readonly topic: "schedules" };
+  | { readonly topic: "schedules" }
+  /** There are notices to deliver. Only the process that made them hears of it; others look once a second. */
+  | { readonly topic: "notices" };
 
 export type InsertAnswer =
   | { readonly kind: "created"; readonly status: Status; readonly createdAt: number; readonly runAt: number }
@@ -473,6 +528,32 @@ export interface Settlement extends Lease {
    * delivery queue (see core/delivery.ts): without capacity, and in the partition of the settled job's queue.
    */
   readonly followUp?: NewJob | null | undefined;
+  /** The steps at which the attempt was suspended, and the jobs that it calls: see SUSPEND. Only with waits there are calls. */
+  readonly waits?: readonly NewStep[] | undefined;
+  readonly calls?: readonly NewJob[] | undefined;
+  /** The end of the job, for the job that called it. Stored if the answer is `ok`, and the settlement was not applied before. */
+  readonly notice?: Notice | undefined;
+}
+
+export interface StepsPage {
+  readonly now: number;
+  readonly life: number;
+  readonly steps: readonly StepRecord[];
+  readonly cursor: string | null;
+}
+
+export type StepEndAnswer =
+  | { readonly kind: "ok"; readonly woke: boolean; readonly type: string; readonly queue: string }
+  | { readonly kind: "late"; readonly state: StepRecord["state"] }
+  | { readonly kind: "full" }
+  | { readonly kind: "refused"; readonly status: Status }
+  | { readonly kind: "missing" }
+  | { readonly kind: "locked" };
+
+export interface StoredNotice {
+  /** For `dropNotices`. */
+  readonly key: string;
+  readonly notice: Notice;
 }
 
 export interface ExchangeAnswer {

@@ -2,7 +2,7 @@ import { AssertionError } from "node:assert";
 import type { JobDefinition } from "../client/client.ts";
 import { createdJob } from "../client/enqueue-answer.ts";
 import { readListQuery } from "../client/filter.ts";
-import { readOptions } from "../client/refusals.ts";
+import { readId, readOptions } from "../client/refusals.ts";
 import { invalid, preview } from "../core/errors.ts";
 import type { Job, NewJob, PriorityLevel } from "../core/job.ts";
 import { readType } from "../core/read-fields.ts";
@@ -19,18 +19,21 @@ export interface EnqueuedFilter {
   readonly priority?: PriorityLevel | number | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly limitKey?: string | undefined;
+  /** The id of the job that called it, by `ctx.call`. */
+  readonly calledBy?: string | undefined;
 }
 
-const FILTER_FIELDS = ["type", "queue", "payload", "tag", "priority", "idempotencyKey", "limitKey"] as const;
+const FILTER_FIELDS = ["type", "queue", "payload", "tag", "priority", "idempotencyKey", "limitKey", "calledBy"] as const;
 const SHOWN = 10;
 
-/** Records every job that is inserted, by enqueue or by a schedule, as it was then. */
+/** Records every job that is inserted, by enqueue, by a schedule or by a call, as it was then. */
 export class EnqueuedJobs {
   readonly #jobs: Job[] = [];
 
   constructor(store: Store, now: () => number) {
     this.#watchInsert(store);
     this.#watchTick(store, now);
+    this.#watchCalls(store, now);
   }
 
   /** The jobs that match, in order. */
@@ -85,6 +88,22 @@ export class EnqueuedJobs {
     };
   }
 
+  /** A job that is called again, by a retry of its caller, is the same job. */
+  #watchCalls(store: Store, now: () => number): void {
+    const exchange = store.exchange.bind(store);
+    const known = new Set<string>();
+    store.exchange = async (settlements, claims) => {
+      const answers = await exchange(settlements, claims);
+      const calls = settlements.flatMap(({ calls: own = [] }, index) => (answers.settled[index] === "ok" ? own : []));
+      for (const job of calls.filter(({ id }) => !known.has(id))) {
+        known.add(job.id);
+        const runAt = Math.max(now(), job.runAt ?? now() + job.delayMs);
+        this.#add(job, runAt > now() ? "scheduled" : "pending", now(), runAt);
+      }
+      return answers;
+    };
+  }
+
   #add(job: NewJob, status: Job["status"], createdAt: number, runAt: number): void {
     const { created: _created, pruned: _pruned, ...plain } = createdJob(job, status, createdAt, runAt);
     this.#jobs.push(plain);
@@ -98,7 +117,7 @@ function describeJobs(jobs: readonly Job[]): string {
   return `these were:${shown.join("")}${more}`;
 }
 
-function describeFilter({ type, queue, payload, tag, priority, idempotencyKey, limitKey }: EnqueuedFilter): string {
+function describeFilter({ type, queue, payload, tag, priority, idempotencyKey, limitKey, calledBy }: EnqueuedFilter): string {
   const parts = [
     type === undefined ? "" : ` of type ${String(nameOf(type))}`,
     queue === undefined ? "" : ` in queue ${queue}`,
@@ -107,6 +126,7 @@ function describeFilter({ type, queue, payload, tag, priority, idempotencyKey, l
     priority === undefined ? "" : ` with priority ${priority}`,
     idempotencyKey === undefined ? "" : ` with idempotencyKey ${idempotencyKey}`,
     limitKey === undefined ? "" : ` with limitKey ${limitKey}`,
+    calledBy === undefined ? "" : ` called by ${calledBy}`,
   ];
   return parts.join("");
 }
@@ -114,8 +134,9 @@ function describeFilter({ type, queue, payload, tag, priority, idempotencyKey, l
 /** Checks the filter as `list` does: a misspelt one would find nothing, and the test would blame the code under test. */
 function matcherOf(filter: EnqueuedFilter | undefined): (job: Job) => boolean {
   const given = readOptions(filter, "a filter of enqueued jobs", FILTER_FIELDS);
-  const { type, queue, payload, tag, priority, limitKey, idempotencyKey: key } = given;
+  const { type, queue, payload, tag, priority, limitKey, idempotencyKey: key, calledBy } = given;
   if (key !== undefined && typeof key !== "string") throw invalid("idempotencyKey", "a string", key);
+  const caller = calledBy === undefined ? undefined : readId(calledBy);
   const asked = readListQuery({ type: type === undefined ? undefined : readType(nameOf(type)), queue, tag, priority, limitKey });
   return (job) =>
     (asked.type === undefined || job.type === asked.type) &&
@@ -124,6 +145,7 @@ function matcherOf(filter: EnqueuedFilter | undefined): (job: Job) => boolean {
     (asked.priority === undefined || (job.priority >= asked.priority.min && job.priority <= asked.priority.max)) &&
     (asked.limitKey === undefined || job.limitKey === asked.limitKey) &&
     (key === undefined || job.idempotencyKey === key) &&
+    (caller === undefined || job.parent?.id === caller) &&
     contains(job.payload, payload);
 }
 

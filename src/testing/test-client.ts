@@ -1,5 +1,5 @@
 import { A_TIME } from "../core/time-words.ts";
-import type { Client, Handlers, JobList, JobsByName, JobsOf, WaitOptions } from "../client/client.ts";
+import type { Client, Handlers, JobDefinition, JobList, JobsByName, JobsOf, WaitOptions } from "../client/client.ts";
 import { readOptions } from "../client/refusals.ts";
 import { readJobs, withJobs } from "../client/registered-jobs.ts";
 import { clientOver } from "../client-over.ts";
@@ -13,8 +13,9 @@ import { readTime } from "../core/read-fields.ts";
 import { DAY_MS, HOUR_MS } from "../core/time-units.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { drain, type DrainSummary } from "./drain.ts";
+import { drain, type DrainOptions, type DrainSummary } from "./drain.ts";
 import { type EnqueuedFilter, EnqueuedJobs } from "./enqueued.ts";
+import { type CallAnswer, ResolvedCalls } from "./resolved-calls.ts";
 import { type TestTransaction, TestTransactions } from "./transactions.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -31,9 +32,21 @@ export interface TestClientOptions<Jobs extends JobList = JobList> extends Omit<
 /** A client in memory, with a clock that the test controls. */
 export interface TestClient<Jobs extends JobsByName = JobsByName> extends Client<Jobs> {
   readonly clock: VirtualClock;
-  /** Runs all jobs that are due, and those they enqueue, with these handlers or those of started workers. Time does not pass. */
-  drain(handlers?: Handlers): Promise<DrainSummary>;
-  /** All enqueued jobs, by calls and by schedules, in order and as they were then. */
+  /**
+   * Runs all jobs that are due, and those they enqueue or call, with these handlers or those of started workers. Time does not pass, unless
+   * `advance` says how far it may: `drain(handlers, { advance: "30d" })` jumps over sleeps, timeouts of waits, delays and retries.
+   */
+  drain(handlers?: Handlers, options?: DrainOptions): Promise<DrainSummary>;
+  /**
+   * From now on, `ctx.call` of this type gets what the function returns instead of a job; what the function throws is the failure of the call.
+   * `enqueued` and its assertions see the called job all the same.
+   */
+  resolveCalls<Input, Payload, Result, Returned>(
+    definition: JobDefinition<Input, Payload, Result, string, Returned>,
+    answer: CallAnswer<Input, Returned>,
+  ): void;
+  resolveCalls(type: string, answer: CallAnswer<any>): void; // oxlint-disable-line no-explicit-any -- the test knows the payload
+  /** All enqueued jobs, also by schedules and by `ctx.call`, in order and as they were then. */
   enqueued(filter?: EnqueuedFilter): Job[];
   /** The first such job. If there is none, throws an AssertionError that lists what was enqueued. */
   assertEnqueued(filter: EnqueuedFilter): Job;
@@ -53,7 +66,7 @@ const START_AT = Date.UTC(2030, 0, 1);
 const LOOK_MS = 2;
 
 /** In memory no hint is lost, so nothing depends on these; long rests keep `advance("30d")` fast. */
-const RESTS_MS = { promote: DAY_MS, reclaim: DAY_MS, recur: DAY_MS, prune: HOUR_MS, rerank: DAY_MS };
+const RESTS_MS = { promote: DAY_MS, reclaim: DAY_MS, recur: DAY_MS, prune: HOUR_MS, rerank: DAY_MS, deliver: DAY_MS };
 
 /** Makes a client for tests: it behaves as in production, but in memory, and time passes only when the test says so. */
 export async function createTestClient<const Jobs extends JobList = JobList>(
@@ -70,6 +83,8 @@ export async function createTestClient<const Jobs extends JobList = JobList>(
   const clock = new VirtualClock(startAt, () => activity.calls);
   const store = await openStore("memory:", { clock });
   countCalls(store, activity);
+  // First: what resolves a call takes it away, and the others see it before.
+  const calls = new ResolvedCalls(store);
   const enqueued = new EnqueuedJobs(store, () => clock.now());
   const transactions = new TestTransactions(store, () => clock.now());
   const plain = clientOver(store, {
@@ -80,6 +95,8 @@ export async function createTestClient<const Jobs extends JobList = JobList>(
     deadlineMs: MAX_DELAY_MS,
     upkeep: true,
     restsMs: RESTS_MS,
+    // Time stands still while jobs call each other.
+    hintsApartMs: 0,
     pollMs: HOUR_MS,
   });
   const client = withJobs(plain, definitions);
@@ -88,7 +105,8 @@ export async function createTestClient<const Jobs extends JobList = JobList>(
   const wait = client.wait.bind(client);
   return Object.assign(client, {
     clock,
-    drain: (handlers?: Handlers) => drain({ client, store, clock }, handlers),
+    drain: (handlers?: Handlers, drainOptions?: DrainOptions) => drain({ client, store, clock, calls }, handlers, drainOptions),
+    resolveCalls: (kind: string | JobDefinition<unknown>, answer: CallAnswer<never>) => calls.set(kind, answer),
     enqueued: (filter?: EnqueuedFilter) => enqueued.list(filter),
     assertEnqueued: (filter: EnqueuedFilter) => enqueued.assert(filter),
     assertNotEnqueued: (filter?: EnqueuedFilter) => enqueued.assertNone(filter),
@@ -99,9 +117,25 @@ export async function createTestClient<const Jobs extends JobList = JobList>(
   }) as unknown as TestClient<JobsOf<Jobs>>;
 }
 
+const VERBS = [
+  "insert",
+  "exchange",
+  "change",
+  "find",
+  "promote",
+  "note",
+  "extend",
+  "queues",
+  "tick",
+  "keepSteps",
+  "readSteps",
+  "endSteps",
+  "notices",
+] as const;
+
 /** Every call of the store counts as activity: the clock waits until there is none. */
 function countCalls(store: Store, activity: { calls: number }): void {
-  for (const verb of ["insert", "exchange", "change", "find", "promote", "note", "extend", "queues", "tick"] as const) {
+  for (const verb of VERBS) {
     const call = store[verb].bind(store) as (...args: unknown[]) => Promise<unknown>;
     const counted = (...args: unknown[]): Promise<unknown> => {
       activity.calls++;

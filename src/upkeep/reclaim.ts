@@ -1,5 +1,6 @@
 import { deliveryOf } from "../core/delivery.ts";
 import { settle, type Transition } from "../core/lifecycle.ts";
+import { noticeOf } from "../core/steps.ts";
 import type { LostLease } from "../core/lease.ts";
 import type { ExpiredRecord, Settlement } from "../store/store.ts";
 import { letOthersRun, type Duty, type DutyParts } from "./duty.ts";
@@ -51,5 +52,6 @@ function factsOf({ id, type, queue, workerId, fence, attempt, retryCount, lostCo
 
 function settlementOf(job: ExpiredRecord, transition: Transition): Settlement {
   const { id, fence } = job;
-  return { id, fence, outcome: "lost", transition, ifExpired: true, followUp: deliveryOf(job, fence, transition.to) };
+  const followUp = deliveryOf(job, fence, transition.to);
+  return { id, fence, outcome: "lost", transition, ifExpired: true, followUp, notice: noticeOf(job, transition) };
 }

@@ -5,6 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
 import type { Store } from "../store/store.ts";
 import { type Announce, type Duty, DUTIES, type DutyName, type DutyParts, RESTS_MS, type RestsMs } from "./duty.ts";
+import { deliverDuty } from "./deliver.ts";
 import { promoteDuty } from "./promote.ts";
 import { pruneDuty } from "./prune.ts";
 import { reclaimDuty } from "./reclaim.ts";
@@ -29,6 +30,8 @@ export interface UpkeepOptions {
   readonly metricsRetentionDays?: number | undefined;
   /** The longest rests, if they should differ from the defaults. */
   readonly restsMs?: Partial<RestsMs> | undefined;
+  /** The least time between turns caused by hints. Tests whose clock stands still set 0. */
+  readonly hintsApartMs?: number | undefined;
 }
 
 export interface Upkeep {
@@ -42,10 +45,12 @@ const MAKERS: Readonly<Record<DutyName, (parts: DutyParts) => Duty>> = {
   recur: recurDuty,
   prune: pruneDuty,
   rerank: rerankDuty,
+  deliver: deliverDuty,
 };
 
 export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
   let stopping = false;
+  const { hintsApartMs = HINTED_APART_MS } = options;
   const parts: DutyParts = {
     store,
     clock: options.clock,
@@ -67,7 +72,7 @@ export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
   const unwatch = store.watch((hint) => {
     // If a job is due later than the next turn, that turn will see it.
     const inMs = hint.topic === "due" ? hint.inMs : 0;
-    for (const { duty, loop } of running) if (duty.wokenBy.includes(hint.topic)) loop.wakeWithin(inMs, HINTED_APART_MS);
+    for (const { duty, loop } of running) if (duty.wokenBy.includes(hint.topic)) loop.wakeWithin(inMs, hintsApartMs);
   });
   for (const { loop } of running) loop.start();
 

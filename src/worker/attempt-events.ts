@@ -94,7 +94,8 @@ export class AttemptEvents {
       case "failed":
         return this.#emit("dead", job, errorOf(attempt.failure, transition));
       case "scheduled":
-        return this.#emit("snoozed", job);
+      case "blocked":
+        return this.#emit(outcome.kind === "suspend" ? "suspended" : "snoozed", job);
       default:
         return this.#emit(outcome.kind === "hold" ? "snoozed" : "released", job);
     }
@@ -118,6 +119,7 @@ const ENDINGS: Readonly<Record<Outcome["kind"], readonly (keyof JobEvents)[]>> =
   snooze: ["snoozed", "failed", "dead", "cancelled", "lost"],
   hold: ["snoozed", "failed", "dead", "cancelled", "lost"],
   release: ["released", "cancelled", "lost"],
+  suspend: ["suspended", "cancelled", "lost"],
   lost: [],
 };
 

@@ -13,7 +13,7 @@
  * A handler that blocks the event loop beyond its timeout and then returns is completed, not timed out: the work is done, and nothing could have
  * aborted it. If another worker has the job meanwhile, the fence refuses the report.
  */
-import type { Completed, LeasedJob, Report } from "../client/client.ts";
+import type { Completed, LeasedJob, LeaseFacts, Report } from "../client/client.ts";
 import { controlOf } from "../core/control-errors.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import type { Job } from "../core/job.ts";
@@ -23,6 +23,7 @@ import type { Attempts } from "./attempts.ts";
 import { callThrough } from "./call-through.ts";
 import { AttemptContext } from "./context.ts";
 import type { HasDeadline } from "./deadlines.ts";
+import { DurableSteps, type StepsOwner } from "./durable-steps.ts";
 import { HandlerLease } from "./handler-lease.ts";
 import type { Handled } from "./handlers.ts";
 import { type AbortCause, JobAborted } from "./job-aborted.ts";
@@ -34,7 +35,7 @@ import { readPayload, readResult } from "./apply-schema.ts";
 /** How long after the end of `settle` an attempt is still renewed: it waited in stock, its outcome is being reported, or the event loop is blocked. */
 const HANGING_MS = 5000;
 
-export class Attempt implements HasDeadline {
+export class Attempt implements HasDeadline, StepsOwner {
   readonly lease: LeasedJob;
   readonly #handled: Handled;
   readonly #attempts: Attempts;
@@ -52,6 +53,14 @@ export class Attempt implements HasDeadline {
   #handlerLease: HandlerLease | null = null;
   /** What the handler spent beyond the cost of the job. */
   #spent = 0;
+  /** Set once the handler does durable work; few do. */
+  #steps: DurableSteps | null = null;
+  /** Its handler has other jobs in the same call. */
+  isOfMany = false;
+  /** Told once its handler waits for ever. Only who traces handlers asks for it. */
+  whenSuspended: (() => void) | null = null;
+  /** It has stored a step. */
+  #hasProgressed = false;
 
   /** When it was claimed, by the monotonic clock. */
   readonly takenAt: number;
@@ -73,9 +82,16 @@ export class Attempt implements HasDeadline {
   }
 
   reportOf(outcome: Outcome): Report {
-    const { job, fence, facts } = this.lease;
+    const { job, fence } = this.lease;
+    const facts = this.#facts;
     const ended = withVersion(outcome, this.#attempts.options.settings.version);
     return { id: job.id, fence, facts, outcome: ended, heldMs: this.#heldMs, spend: this.#spent === 0 ? undefined : this.#spent };
+  }
+
+  /** The facts of the claim, or as the steps have changed them. */
+  get #facts(): LeaseFacts {
+    const { facts } = this.lease;
+    return this.#hasProgressed ? { ...facts, retryCount: 0, lostCount: 0 } : facts;
   }
 
   get #heldMs(): number | undefined {
@@ -160,6 +176,8 @@ export class Attempt implements HasDeadline {
     let threw = false;
     try {
       const { job } = this.lease;
+      // The handler is not called. An attempt that was abandoned meanwhile has come back.
+      if (job.hasSteps && !(await this.#readSteps())) return this.#settled(false, undefined);
       const around = this.#attempts.options.events.around(job);
       const returned =
         around === null
@@ -173,6 +191,16 @@ export class Attempt implements HasDeadline {
       value = error;
     }
     this.#settled(threw, value);
+  }
+
+  /** Reads what earlier attempts kept. False if the attempt ended meanwhile, was aborted, or has to do without: then the handler is not called. */
+  async #readSteps(): Promise<boolean> {
+    const answer = await this.steps.read().catch(() => "unavailable" as const);
+    if (this.isOver) return false;
+    if (answer === false) this.#aborted ??= "lost";
+    if (answer === true && this.#aborted === null) return true;
+    this.#end(this.#isGone ? null : this.#aborted === "timeout" ? this.#timedOut() : { kind: "release" });
+    return false;
   }
 
   #call(job: Job): unknown {
@@ -192,9 +220,15 @@ export class Attempt implements HasDeadline {
   }
 
   #settled(threw: boolean, value: unknown): void {
-    if (this.#state === "abandoned") this.#attempts.handlerCameBack();
-    if (this.isOver) return;
+    if (this.isOver) return this.#cameBack();
     this.#end(this.#judge(threw, value));
+  }
+
+  /** The handler has ended, or waits for ever: if it was abandoned, it is no longer. Once, because a handler can end beside a wait. */
+  #cameBack(): void {
+    if (this.#state !== "abandoned") return;
+    this.#state = "over";
+    this.#attempts.handlerCameBack();
   }
 
   #judge(threw: boolean, value: unknown): Outcome | null {
@@ -236,7 +270,8 @@ export class Attempt implements HasDeadline {
 
   get #rules(): FailureRules {
     const { backoffs, options } = this.#attempts;
-    const { facts, job } = this.lease;
+    const { job } = this.lease;
+    const facts = this.#facts;
     return { facts, job, backoff: backoffs.find(facts.backoff, this.#handled.backoff), onTrouble: options.onTrouble };
   }
 
@@ -266,6 +301,25 @@ export class Attempt implements HasDeadline {
       if (this.#aborted !== null) this.#controller.abort(this.#abortReason(this.#aborted));
     }
     return this.#controller.signal;
+  }
+
+  get steps(): DurableSteps {
+    return (this.#steps ??= new DurableSteps(this, this.#attempts.options.leases, this.#attempts.options.clock));
+  }
+
+  progressed(): void {
+    this.#hasProgressed = true;
+  }
+
+  /** An aborted attempt ends now, too: its handler never comes back from a wait, and would count as abandoned for ever. */
+  suspend(outcome: Outcome & { readonly kind: "suspend" }): void {
+    this.whenSuspended?.();
+    if (this.isOver) return this.#cameBack();
+    if (this.#isGone) return this.#end(null);
+    if (this.#aborted === "timeout") return this.#end(this.#timedOut());
+    this.#aborted = "suspended";
+    this.#controller?.abort(this.#abortReason("suspended"));
+    this.#end(outcome);
   }
 
   log(text: unknown): void {
@@ -327,7 +381,7 @@ function outweighs(why: AbortCause, before: AbortCause | null): boolean {
   return WEIGHT[why] > (before === null ? 0 : WEIGHT[before]);
 }
 
-const WEIGHT = { shutdown: 1, timeout: 2, cancelled: 3, lost: 3 } as const;
+const WEIGHT = { shutdown: 1, suspended: 1, timeout: 2, cancelled: 3, lost: 3 } as const;
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";

@@ -1,5 +1,6 @@
-import { type Context, IS_ABORTED } from "../client/client.ts";
+import { type CallOptions, type Context, IS_ABORTED, IS_OF_MANY } from "../client/client.ts";
 import type { Job } from "../core/job.ts";
+import { WHEN_SUSPENDED } from "../core/steps.ts";
 import type { Attempt } from "./attempt.ts";
 
 /** What a handler gets. Its functions can be taken out: `const { log } = ctx`. */
@@ -20,6 +21,14 @@ export class AttemptContext implements Context {
     return this.#attempt.isAborted;
   }
 
+  [IS_OF_MANY](): void {
+    this.#attempt.isOfMany = true;
+  }
+
+  [WHEN_SUSPENDED](listener: () => void): void {
+    this.#attempt.whenSuspended = listener;
+  }
+
   get log(): Context["log"] {
     return (text) => this.#attempt.log(text);
   }
@@ -30,6 +39,31 @@ export class AttemptContext implements Context {
 
   get spend(): Context["spend"] {
     return (units) => this.#attempt.spend(units);
+  }
+
+  get step(): Context["step"] {
+    return ((name, run) => this.#attempt.steps.step(name, run)) as Context["step"];
+  }
+
+  get sleep(): Context["sleep"] {
+    return (name, time) => this.#attempt.steps.sleep(name, time);
+  }
+
+  get sleepUntil(): Context["sleepUntil"] {
+    return (name, time) => this.#attempt.steps.sleepUntil(name, time);
+  }
+
+  get waitFor(): Context["waitFor"] {
+    return ((name, options) => this.#attempt.steps.waitFor(name, options)) as Context["waitFor"];
+  }
+
+  get call(): Context["call"] {
+    return ((name: string, kind: string, payload: unknown, options: CallOptions | undefined) =>
+      this.#attempt.steps.call(name, kind, payload, options)) as Context["call"];
+  }
+
+  get signalUrl(): Context["signalUrl"] {
+    return (name, options) => this.#attempt.steps.signalUrl(name, options);
   }
 
   get complete(): Context["complete"] {

@@ -1,5 +1,5 @@
 import type { Report } from "../client/client.ts";
-import { MillraceError } from "../core/errors.ts";
+import { isStoreTrouble, MillraceError } from "../core/errors.ts";
 import { atMost, type Clock, type Timer } from "../lib/clock.ts";
 
 /** The most reports, and the most claimed jobs, in one exchange. */
@@ -191,7 +191,7 @@ export class DelayedReports {
     // A suspected report gets another try before anybody is warned.
     const isStuck = isAlone && kind !== "suspected";
     if (isStuck) this.#putOff(reports);
-    this.#keep(reports, isAlone && isAway(error) ? "held" : "failed", error);
+    this.#keep(reports, isAlone && isStoreTrouble(error) ? "held" : "failed", error);
     if (isStuck) this.#warn(reports[0]!, error);
     this.#sendLater("failed");
     this.#sendLater("held");
@@ -235,7 +235,7 @@ export class DelayedReports {
       this.#reports.delete(report);
       // An unreachable store comes back, and then the report is still valid: nobody else could claim the job either. Any other error would repeat
       // for ever, so after the time of a lease the report is given up, and the attempt counts as lost.
-      if (this.#stopped || (!isAway(error) && now - delayed.since > this.#options.leaseMs)) hopeless.push(report);
+      if (this.#stopped || (!isStoreTrouble(error) && now - delayed.since > this.#options.leaseMs)) hopeless.push(report);
       else this.#reports.set(report, delayed);
     }
     if (hopeless.length > 0) this.#options.onGivenUp(hopeless, error);
@@ -262,10 +262,6 @@ export class DelayedReports {
       clock.setTimer(() => void this.#send(kind), nextAt - clock.monotonic()),
     );
   }
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof MillraceError && (error.code === "store_unavailable" || error.code === "store_full");
 }
 
 /** The pause after this many failures in a row. `random`, in [0, 1), spreads workers that failed together. */

@@ -33,6 +33,8 @@ export interface JobEvents extends Record<(typeof JOB_EVENTS)[number], [job: Hea
   readonly lost: [job: HeardJob, error: Error];
   /** The handler threw `Snooze`: the job runs later. */
   readonly snoozed: [job: HeardJob];
+  /** The handler reached a durable sleep, wait or call: the job goes on when that has ended. */
+  readonly suspended: [job: HeardJob];
   /** The job was given back unfinished, at a shutdown. */
   readonly released: [job: HeardJob];
 }

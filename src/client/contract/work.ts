@@ -7,9 +7,11 @@ import type { LeaseAnswer } from "../../core/lease.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
 import type { JsonSchema, SchemaText } from "../../core/payload-schema.ts";
 import type { StandardSchemaV1 } from "../../core/standard-schema.ts";
+import type { NewStep, Parent, StepRecord } from "../../core/steps.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
 import type { Listener, WorkerEvents } from "./hooks.ts";
 import type { DefinedJob, PayloadAndOptions } from "./jobs.ts";
+import type { DurableContext } from "./steps.ts";
 
 /**
  * A job type with its schemas and options, made by defineJob. Producers give the input of the payload's schema, handlers get its output
@@ -91,9 +93,9 @@ export interface HandledJob<Result = unknown> {
 export type Handlers = Readonly<Record<string, Handler<any>>> | readonly HandledJob[]; // oxlint-disable-line no-explicit-any -- each handler knows its own payload
 
 /** What a handler gets besides the payload. */
-export interface Context<Payload = unknown, Output = unknown> {
+export interface Context<Payload = unknown, Output = unknown> extends DurableContext {
   readonly job: Job<Payload>;
-  /** Aborts at the timeout, on cancel, if the lease is lost, and shortly before the end of a shutdown. */
+  /** Aborts at the timeout, on cancel, if the lease is lost, shortly before the end of a shutdown, and when the attempt is suspended (reason `Suspended`). */
   readonly signal: AbortSignal;
   /** Adds a line to the job's log. Lines are gathered, cut at 4 KiB, and at most 1,000 of a job are kept. */
   readonly log: (text: string) => void;
@@ -208,6 +210,7 @@ export interface LeaseFacts {
   readonly webhookUrl: string | null;
   readonly limitKey: string | null;
   readonly deadLetters: boolean;
+  readonly parent: Parent | null;
   /** The attempt that the claim began, for whom, and when. */
   readonly attempt: number;
   readonly workerId: string | null;
@@ -267,6 +270,14 @@ export interface Leases {
   settleWithin(tx: unknown, report: Report, notes?: readonly LeaseNote[]): Promise<Exclude<LeaseAnswer, "locked">>;
   extend(leases: readonly LeaseRef[], leaseMs: number): Promise<LeaseAnswer[]>;
   note(notes: readonly LeaseNote[]): Promise<LeaseAnswer[]>;
+  /** Stores steps of a running job. `full`: it would have too many, or too large ones. */
+  keepSteps(keep: LeaseRef & { readonly steps: readonly NewStep[] }): Promise<LeaseAnswer | "full">;
+  /** All steps of a running job, after those whose time has come have ended, and the store's now. Null if the lease does not hold. */
+  readSteps(
+    lease: LeaseRef,
+  ): Promise<{ readonly now: number; readonly life?: number | undefined; readonly steps: readonly StepRecord[] } | null>;
+  /** A link that sends a signal to the job. `payload` is JSON. */
+  signalUrl(id: string, name: string, ttlMs: number, payload: string | null): Promise<string>;
   /** Publishes JSON Schemas of payloads. Which type has which, the worker's entry says. */
   publishSchemas(schemas: readonly SchemaText[]): Promise<void>;
   register(worker: WorkerEntry, ttlMs: number): Promise<void>;

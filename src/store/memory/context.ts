@@ -3,6 +3,7 @@ import { Jobs } from "./jobs.ts";
 import { Counters } from "./counters.ts";
 import { Schedules } from "./schedules.ts";
 import { Shared } from "./shared.ts";
+import { Notices } from "./steps.ts";
 
 /** The memory store's data, which every verb works with. */
 export class Context {
@@ -13,4 +14,5 @@ export class Context {
   readonly jobs = new Jobs(this.counters, this.feed);
   readonly schedules = new Schedules();
   readonly shared = new Shared();
+  readonly notices = new Notices();
 }

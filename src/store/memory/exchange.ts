@@ -2,9 +2,11 @@ import { MAX_LOG_LINES } from "../../core/job.ts";
 import { startedAfter } from "../../core/lifecycle.ts";
 import { decodeLimits } from "../../core/limits.ts";
 import { takeFromRate } from "../../core/rate.ts";
+import type { NewStep } from "../../core/steps.ts";
 import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
 import type { Context } from "./context.ts";
 import { insertJob } from "./insert.ts";
+import { insertCalls, keepSteps, leaveNotice, suspended } from "./steps.ts";
 import { takeJobs } from "./take.ts";
 import { leasedCopy, type StoredJob } from "./stored-job.ts";
 
@@ -15,8 +17,8 @@ export function settleJob(memory: Context, settlement: Settlement): LeaseAnswer 
 }
 
 /** What a settlement says of the rates and the limit key of its job. Before its lease ends: then the lines of the key are looked at again. */
-function useLimits({ now }: Context, { record, queue }: StoredJob, { unstarted, holdMs, spend = 0 }: Settlement): void {
-  const units = spend - (unstarted === true ? record.cost : 0);
+function useLimits({ now }: Context, { record, queue, wasFree }: StoredJob, { unstarted, holdMs, spend = 0 }: Settlement): void {
+  const units = spend - (unstarted === true && !wasFree ? record.cost : 0);
   const limits = decodeLimits(queue.settings.limits);
   if (units !== 0 && limits.rate !== null) queue.rate = takeFromRate(limits.rate, queue.rate, units, now);
   if (record.limitKey === null) return;
@@ -34,7 +36,9 @@ function applySettlement(memory: Context, settlement: Settlement): LeaseAnswer {
 
   useLimits(memory, job, settlement);
   job.record.startedAt = startedAfter(job.record.startedAt!, heldMs, now);
-  jobs.apply(job, transition, now);
+  jobs.apply(job, suspended(memory, job, settlement), now);
+  insertCalls(memory, settlement);
+  if (settlement.notice !== undefined) leaveNotice(memory, settlement.notice);
   job.settledFence = fence;
   job.settledOutcome = outcome;
   if (transition.losses === "add") feed.sendHint("lease");
@@ -72,6 +76,8 @@ function grant({ jobs, now }: Context, job: StoredJob, claim: Claim): LeasedReco
   record.progress = null;
   job.leaseUntil = now + claim.leaseMs;
   job.turn = claim.turn;
+  job.wasFree = job.isResumed;
+  job.isResumed = false;
   jobs.enter(job, "running");
   return leasedCopy(job);
 }
@@ -115,6 +121,14 @@ export function writeNote({ jobs, now }: Context, { id, fence, progress, lines }
     logs.push({ number: logs.length + 1, at: now, attempt: record.attempt, text });
   }
   return "ok";
+}
+
+export function keepStepsUnder(
+  memory: Context,
+  { id, fence, steps }: Lease & { readonly steps: readonly NewStep[] },
+): LeaseAnswer | "full" {
+  const job = memory.jobs.get(id);
+  return holds(job, fence) ? keepSteps(memory, job, steps) : refusal(job, fence);
 }
 
 /** Whether the job runs under this fence. */

@@ -15,8 +15,9 @@ export function insertJob({ jobs, counters, now }: Context, job: NewJob): Insert
   const queue = jobs.queueOf(job.queue);
   const key = job.idempotencyKey === null ? null : jobs.keys.living(queue, job.idempotencyKey, now);
   if (key !== null) return answerHolder(key, job);
-  if (job.blocked !== true && queue.isFull()) return { kind: "full", capacity: queue.settings.capacity! };
-  const fullKey = job.blocked === true ? null : waitingOfFullKey(queue, job.limitKey);
+  const alwaysFits = job.blocked === true || (job.parent ?? null) !== null;
+  if (!alwaysFits && queue.isFull()) return { kind: "full", capacity: queue.settings.capacity! };
+  const fullKey = alwaysFits ? null : waitingOfFullKey(queue, job.limitKey);
   if (fullKey !== null) return { kind: "full", capacity: fullKey, limitKey: job.limitKey! };
   const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
   const status = job.blocked === true ? "blocked" : runAt > now ? "scheduled" : "pending";
@@ -57,6 +58,10 @@ function newStoredJob(record: Mutable<JobRecord>, queue: StoredQueue, bySequence
     history: NO_HISTORY,
     changes: NO_CHANGES,
     logs: null,
+    steps: null,
+    wakeAt: null,
+    isResumed: false,
+    wasFree: false,
   };
 }
 

@@ -19,7 +19,8 @@ import { applyTransition } from "./transition.ts";
  *   scheduled, retrying   `due`                 by due time: for promote
  *   running               `leases`              by the end of its lease: for expired
  *   completed, cancelled  its queue's `ended`   by its end: for prune
- *   blocked, failed, dead none: they stay until someone acts
+ *   blocked               `due`, if it has a time at which it becomes pending by itself; otherwise none
+ *   failed, dead          none: they stay until someone acts
  */
 export class Jobs {
   readonly #byId = new Map<string, StoredJob>();
@@ -65,6 +66,7 @@ export class Jobs {
     this.leaveLine(job);
     if (isTerminal(was)) this.keys.stopTime(job, now);
     applyTransition(job, transition, now);
+    job.wakeAt = to === "blocked" && transition.delayMs !== null ? job.record.runAt : null;
     this.enter(job, to);
     if (KEPT_FOR_A_TIME.includes(to)) this.keys.startTime(job);
     const { counters } = job;
@@ -124,6 +126,8 @@ export class Jobs {
       case "cancelled":
         return job.queue.ended.remove(job);
       case "blocked":
+        if (job.wakeAt !== null) this.due.remove(job);
+        return;
       case "failed":
       case "dead":
         return;
@@ -169,6 +173,10 @@ export class Jobs {
         job.order = record.completedAt!;
         return queue.ended.add(job);
       case "blocked":
+        if (job.wakeAt === null) return;
+        job.order = job.wakeAt;
+        this.due.add(job);
+        return this.#feed.sendDueHint(job.wakeAt - record.updatedAt);
       case "failed":
       case "dead":
         return;

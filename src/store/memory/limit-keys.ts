@@ -35,7 +35,7 @@ export class LimitKey {
     if (limits.rate !== null) this.rate = rescaleRate(limits.rate, this.rate, now);
     if (this.heldUntil > now) return this.heldUntil - now;
     if (limits.running !== null && this.running.size >= limits.running) return null;
-    return limits.rate === null ? 0 : waitForRate(limits.rate, this.rate, cost, now);
+    return limits.rate === null || cost === 0 ? 0 : waitForRate(limits.rate, this.rate, cost, now);
   }
 
   /** Takes units of its rate, or gives them back. */

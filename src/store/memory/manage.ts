@@ -3,15 +3,18 @@ import type { Move } from "../../core/lifecycle.ts";
 import { type Manual, type ManualChange, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
 import type { ChangeAnswer } from "../store.ts";
 import type { Context } from "./context.ts";
+import { moveSteps } from "./steps.ts";
 import { everyAttempt, recordCopy, summaryOf } from "./stored-job.ts";
 
-export function changeJob({ jobs, feed, now }: Context, id: string, move: Move, manual: Manual | undefined): ChangeAnswer {
+export function changeJob(memory: Context, id: string, move: Move, manual: Manual | undefined): ChangeAnswer {
+  const { jobs, feed, now } = memory;
   const job = jobs.get(id);
   if (job === undefined) return { kind: "missing" };
   const { status: was, attempt } = job.record;
   if (!move.from.includes(was)) return { kind: "refused", status: was };
   if (move.edit !== undefined) jobs.edit(job, move.edit);
   jobs.apply(job, move.transition, now);
+  moveSteps(memory, job, move);
   if (manual !== undefined) job.changes = [...job.changes, { ...manual, at: now, from: was, attempt }].slice(-MAX_MANUAL_CHANGES);
   if (was === "running") feed.sendHint("lease");
   return { kind: "ok", was, job: summaryOf(job) };

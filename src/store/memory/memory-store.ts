@@ -2,7 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { bindStore, type Verbs } from "../bind-store.ts";
 import type { Store } from "../store.ts";
 import { Context } from "./context.ts";
-import { claimJobs, extendLease, settleJob, writeNote } from "./exchange.ts";
+import { claimJobs, extendLease, keepStepsUnder, settleJob, writeNote } from "./exchange.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { insertJob } from "./insert.ts";
 import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
@@ -22,6 +22,7 @@ import {
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
+import { endStep, readSteps } from "./steps.ts";
 import { StoreTime } from "./store-time.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
 
@@ -60,6 +61,11 @@ const VERBS: Verbs<Context> = {
   },
   extend: (memory, leases) => leases.map((lease) => extendLease(memory, lease)),
   note: (memory, notes) => notes.map((note) => writeNote(memory, note)),
+  keepSteps: (memory, keeps) => keeps.map((keep) => keepStepsUnder(memory, keep)),
+  readSteps,
+  endSteps: (memory, ends) => ends.map((end) => endStep(memory, end)),
+  notices: ({ notices }, limit) => notices.first(limit),
+  dropNotices: ({ notices }, keys) => notices.drop(keys),
   change: (memory, ids, move, manual) => ids.map((id) => changeJob(memory, id, move, manual)),
   remove: (memory, ids, from) => ids.map((id) => removeJob(memory, id, from)),
   find: (memory, ids) => ids.map((id) => findJob(memory, id)),

@@ -6,6 +6,7 @@ import type { Key } from "./keys.ts";
 import type { LineItem } from "./line.ts";
 import type { TypeCounters } from "./counters.ts";
 import type { StoredQueue } from "./queues.ts";
+import type { Steps } from "./steps.ts";
 import type { Page } from "./jobs-by-sequence.ts";
 
 export type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
@@ -34,6 +35,13 @@ export interface StoredJob extends LineItem {
   history: readonly Attempt[];
   changes: readonly ManualChange[];
   logs: LogLine[] | null;
+  steps: Steps | null;
+  /** When a suspended job becomes pending by itself, while it is blocked. */
+  wakeAt: number | null;
+  /** It was suspended: its next claim takes no units of a rate. */
+  isResumed: boolean;
+  /** The present claim took no units, so none are given back. */
+  wasFree: boolean;
 }
 
 /** Shared by the many jobs without tags; frozen, because callers get it. */
@@ -62,6 +70,7 @@ function detach<Copy extends Mutable<JobSummaryRecord>>(copy: Copy): Copy {
   if (copy.facets !== null) copy.facets = { ...copy.facets };
   if (copy.error !== null) copy.error = { ...copy.error };
   if (copy.progress !== null) copy.progress = { ...copy.progress };
+  if (copy.parent !== null) copy.parent = { ...copy.parent };
   return copy;
 }
 

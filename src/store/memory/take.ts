@@ -49,8 +49,8 @@ function takeWhileRate(
     const found = next();
     if (found === null) return null;
     const { job, take } = found;
-    const { cost } = job.record;
-    if (limits.rate !== null) {
+    const cost = costOf(job);
+    if (limits.rate !== null && cost > 0) {
       const wait = waitForRate(limits.rate, queue.rate, cost, now);
       if (wait > 0) return wait;
       queue.rate = takeFromRate(limits.rate, queue.rate, cost, now);
@@ -65,6 +65,11 @@ function takeWhileRate(
     grant(job);
   }
   return null;
+}
+
+/** How many units of its rates the start of a job takes. One that was suspended has paid. */
+function costOf({ isResumed, record }: StoredJob): number {
+  return isResumed ? 0 : record.cost;
 }
 
 /** The lowest rank first. */
@@ -164,7 +169,7 @@ function comesFirst(ring: Ring, plain: StoredJob, line: KeyLine): boolean {
 /** Whether the key of a line has room for its first job. If not, the line stands aside. */
 function mayStart(queue: StoredQueue, line: KeyLine, limits: QueueLimits, now: number): boolean {
   const { key } = line;
-  const wait = key.waitMs(key.limits(limits), line.first!.record.cost, now);
+  const wait = key.waitMs(key.limits(limits), costOf(line.first!), now);
   if (wait === null) queue.turns.park(line);
   else if (wait > 0) queue.turns.sleep(line, now + wait);
   return wait === 0;

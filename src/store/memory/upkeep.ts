@@ -8,13 +8,13 @@ export function promoteJobs({ jobs, now }: Context, limit: number, tell = false)
   let moved = 0;
   for (; moved < limit; moved++) {
     const job = due.first;
-    if (job === undefined || job.record.runAt > now) break;
+    if (job === undefined || job.order > now) break;
     jobs.leaveLine(job);
     job.record.updatedAt = now;
     jobs.enter(job, "pending");
     if (tell) told.push({ id: job.record.id, type: job.record.type, queue: job.record.queue });
   }
-  const nextInMs = untilNext(due.first?.record.runAt, now);
+  const nextInMs = untilNext(due.first?.order, now);
   return tell ? { moved, nextInMs, jobs: told } : { moved, nextInMs };
 }
 

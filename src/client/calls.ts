@@ -1,0 +1,77 @@
+/** THE JOBS THAT A STEP CALLS. Their ids are made from the calling job, so that each exists once, however often its call is reported. */
+import { createHash } from "node:crypto";
+import { MillraceError } from "../core/errors.ts";
+import type { AttemptError, NewJob } from "../core/job.ts";
+import { JsonText } from "../core/json-text.ts";
+import { CANCEL } from "../core/lifecycle.ts";
+import type { CallRequest, StepRecord } from "../core/steps.ts";
+import type { Store } from "../store/store.ts";
+import type { Enqueuer } from "./enqueue.ts";
+
+/** Who calls: `life` tells calls of a restarted job from those before. */
+export interface Caller {
+  readonly id: string;
+  readonly life: number;
+}
+
+/**
+ * The id of a called job: the time of its caller, the partition of its own queue, and digits of a digest. A UUIDv7 as any other (see lib/id.ts);
+ * its bucket on Redis is one of all, so children of one job do not fill a single bucket.
+ */
+export function callId({ id, life }: Caller, step: string, partition: number): string {
+  const digest = createHash("sha256").update(`${id} ${life} ${step}`).digest("hex");
+  const variant = (0x8000 | ((partition & 0x3ff) << 4) | Number.parseInt(digest[0]!, 16)).toString(16);
+  return `${id.slice(0, 15)}${digest.slice(1, 4)}-${variant}-${digest.slice(4, 16)}`;
+}
+
+/** Makes the jobs that an attempt calls. Rejects with what is wrong with one of them. */
+export async function createCalls(enqueuer: Enqueuer, caller: Caller, calls: readonly CallRequest[]): Promise<NewJob[]> {
+  return Promise.all(
+    calls.map(async ({ step, type, payload, options }) => {
+      refuseKey(options.idempotencyKey);
+      const job = await enqueuer.create(type, new JsonText(payload, JSON.parse(payload)), options, (partition) =>
+        callId(caller, step, partition),
+      );
+      return { ...job, parent: { id: caller.id, step, life: caller.life } };
+    }),
+  );
+}
+
+function refuseKey(key: unknown): void {
+  if (key === undefined) return;
+  const message = "idempotencyKey cannot be used with a call: the step is its key";
+  throw new MillraceError("invalid_input", message, { field: "idempotencyKey" });
+}
+
+/** What a call that cannot be made means for the attempt. */
+export function callRefused(error: unknown): AttemptError {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return { name, message: `a call was refused: ${message}`, stack: null, kind: "error" };
+}
+
+/** The number of times that the steps of a job were forgotten, and one. */
+export async function lifeOf(store: Pick<Store, "readSteps">, id: string): Promise<number> {
+  return (await store.readSteps(id, null, AFTER_ALL))?.life ?? 1;
+}
+
+/** Sorts after every name of a step. */
+const AFTER_ALL = "\u{10FFFF}".repeat(2);
+
+/** All steps of a job; null if there is no such job, or if the lease does not hold. */
+export async function readAllSteps(
+  store: Pick<Store, "readSteps">,
+  id: string,
+  fence: number | null,
+): Promise<{ readonly now: number; readonly life: number; readonly steps: StepRecord[] } | null> {
+  const steps: StepRecord[] = [];
+  for (let after: string | null = null; ;) {
+    const page = await store.readSteps(id, fence, after);
+    if (page === null) return null;
+    steps.push(...page.steps);
+    if (page.cursor === null) return { now: page.now, life: page.life, steps };
+    after = page.cursor;
+  }
+}
+
+/** Statuses in which a job takes signals. */
+export const TAKES_SIGNALS = CANCEL.from;

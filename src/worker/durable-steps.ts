@@ -1,0 +1,373 @@
+/**
+ * THE STEPS OF ONE ATTEMPT: what its handler keeps, and what it waits for.
+ *
+ *   running ─→ quiet      the handler has reached waits that have not ended, no step runs, and a turn of the event loop began nothing new
+ *                ↓
+ *           suspended     the attempt is over. The waits of the handler never settle, so neither `catch` nor `finally` of it runs
+ *
+ * The turn of the event loop lets all waits of a `Promise.all` be registered, and lets the handler go on after a step that ran beside a wait.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { CallOptions, DefinitionOf, LeaseAnswer, LeasedJob, Leases, SignalUrlOptions, WaitForOptions } from "../client/client.ts";
+import { checkPayload } from "../core/check-payload.ts";
+import { MAX_DELAY_MS } from "../core/duration.ts";
+import { invalid, isStoreTrouble, messageOf, MillraceError } from "../core/errors.ts";
+import { typeOfKind } from "../core/job-definition.ts";
+import { JOB_DEFAULTS, type JobOptions, readJobOptions } from "../core/job-options.ts";
+import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
+import type { Outcome } from "../core/lifecycle.ts";
+import { schemaOf } from "../core/payload-schema.ts";
+import { readDuration, readTime } from "../core/read-fields.ts";
+import { MAX_LINK_PAYLOAD_BYTES, readLinkTtl } from "../core/signal-links.ts";
+import { fieldOfIssue, type StandardIssue, type StandardSchemaV1 } from "../core/standard-schema.ts";
+import {
+  CallFailed,
+  type CallError,
+  type CallRequest,
+  detailOf,
+  MAX_REFUSED,
+  MAX_STEP_BYTES,
+  MAX_STEPS,
+  type NewStep,
+  readStepName,
+  type StepDetail,
+  type StepRecord,
+} from "../core/steps.ts";
+import { A_TIME } from "../core/time-words.ts";
+import { type Clock, sleep } from "../lib/clock.ts";
+import { retryPauseMs } from "./delayed-reports.ts";
+
+/** What the steps need of their attempt. */
+export interface StepsOwner {
+  readonly lease: LeasedJob;
+  readonly isOver: boolean;
+  /** Whether it is not over, and its lease is not known to be gone. */
+  readonly holdsLease: boolean;
+  /** Its handler has other jobs in the same call. */
+  readonly isOfMany: boolean;
+  /** The store says that the lease is gone. */
+  gone(why: "stale" | "cancelled"): void;
+  /** The handler waits, and nothing else of it runs: it never ends by itself. Also told if the attempt is over. */
+  suspend(outcome: Outcome & { readonly kind: "suspend" }): void;
+  /** A step was stored: retries and losses count from 0 again. */
+  progressed(): void;
+}
+
+/** How often the steps are read before the attempt is given back: about 3 s. */
+const MAX_READS = 6;
+
+/**
+ * The step whose function runs, if one does: a wait inside of it could never end. With the attempt that it belongs to: a function that
+ * enqueues a job may wake a worker of this process, and the handler of that job then runs in the same asynchronous context.
+ */
+const insideStep = new AsyncLocalStorage<{ readonly of: DurableSteps; readonly name: string }>();
+
+export class DurableSteps {
+  readonly #owner: StepsOwner;
+  readonly #leases: Leases;
+  readonly #clock: Clock;
+  readonly #stored = new Map<string, StepRecord>();
+  /** The store's time less ours, when the steps were read. */
+  #storeAheadMs = 0;
+  /** That of the job. One that never had a step is in its first. */
+  #life: number | undefined = 1;
+  readonly #used = new Set<string>();
+  /** How many names were used that no earlier attempt stored. */
+  #added = 0;
+  readonly #waits = new Map<string, NewStep>();
+  readonly #calls: CallRequest[] = [];
+  #underWay = 0;
+  /** Goes up with everything that the handler begins. */
+  #begun = 0;
+  #isLooking = false;
+  #isSuspended = false;
+
+  constructor(owner: StepsOwner, leases: Leases, clock: Clock) {
+    this.#owner = owner;
+    this.#leases = leases;
+    this.#clock = clock;
+  }
+
+  /** Reads what earlier attempts kept. False if the lease is gone. Rejects if the store does not answer, after a few tries with pauses. */
+  async read(): Promise<boolean> {
+    const { job, fence } = this.#owner.lease;
+    let page: Awaited<ReturnType<Leases["readSteps"]>> | undefined;
+    for (let failures = 1; page === undefined; failures++) {
+      try {
+        page = await this.#leases.readSteps({ id: job.id, fence });
+      } catch (error) {
+        if (failures === MAX_READS || this.#owner.isOver) throw error;
+        await this.#pause(failures);
+      }
+    }
+    if (page === null) return false;
+    for (const step of page.steps) this.#stored.set(step.name, step);
+    this.#storeAheadMs = page.now - this.#clock.now();
+    this.#life = page.life;
+    return true;
+  }
+
+  // ── What a handler calls ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async step(name: unknown, run: () => unknown): Promise<unknown> {
+    if (typeof run !== "function") throw invalid("run", "a function", run);
+    const step = this.#begin(name);
+    if (step === null) return never();
+    const stored = this.#stored.get(step);
+    if (stored?.kind === "step" && stored.state === "done") return parse(stored.value);
+    return this.#whileUnderWay(async () => {
+      const startedAt = this.#clock.monotonic();
+      const result: unknown = await insideStep.run({ of: this, name: step }, run);
+      const value = encodeValue(result, `the result of step "${step}"`);
+      const runMs = Math.max(0, Math.round(this.#clock.monotonic() - startedAt));
+      await this.#keep({ name: step, kind: "step", state: "done", value, untilMs: null, detail: detail({ runMs }) });
+      return parse(value);
+    });
+  }
+
+  async sleep(name: unknown, time: unknown): Promise<void> {
+    return this.#sleepFor(name, readDuration(time, "time", "a time of at most 10 years", MAX_DELAY_MS));
+  }
+
+  async sleepUntil(name: unknown, time: unknown): Promise<void> {
+    const at = readTime(time);
+    const now = this.#clock.now();
+    if (at === undefined || at > now + MAX_DELAY_MS) throw invalid("time", `${A_TIME}, at most 10 years ahead`, time);
+    return this.#sleepFor(name, Math.max(0, at - now));
+  }
+
+  async waitFor(name: unknown, options: WaitForOptions = {}): Promise<unknown> {
+    const { timeout, schema } = options;
+    if (schema !== undefined && typeof schema?.["~standard"]?.validate !== "function") throw invalid("schema", "a Standard Schema", schema);
+    const untilMs = timeout === undefined ? null : readDuration(timeout, "timeout", "a time of at most 10 years", MAX_DELAY_MS);
+    const step = this.#begin(name, "a wait");
+    if (step === null) return never();
+    const stored = this.#stored.get(step);
+    if (stored?.kind === "wait" && stored.state === "timeout") return null;
+    const wait: NewStep = { name: step, kind: "wait", state: "open", value: null, untilMs, detail: waitDetail(schema, stored) };
+    if (stored?.kind !== "wait" || stored.state !== "done") return this.#wait(wait);
+    const payload = parse(stored.value);
+    if (schema === undefined) return payload;
+    const result = await this.#whileUnderWay(async () => schema["~standard"].validate(payload));
+    if (result.issues === undefined) return result.value;
+    await this.#whileUnderWay(() => this.#refuse(wait, stored, describeIssue(result.issues[0])));
+    return this.#wait(wait);
+  }
+
+  call(name: unknown, kind: string | DefinitionOf<unknown>, payload: unknown, options: CallOptions = {}): Promise<unknown> {
+    const called = this.#call(name, kind, payload, options);
+    // A failure that is kept comes at once in each later attempt. The handler may await it only behind another wait, at which it is suspended:
+    // that must not end the process.
+    called.catch(() => {});
+    return called;
+  }
+
+  async #call(name: unknown, kind: string | DefinitionOf<unknown>, payload: unknown, options: CallOptions): Promise<unknown> {
+    const step = this.#begin(name, "a call");
+    if (step === null) return never();
+    const stored = this.#stored.get(step);
+    if (stored?.kind === "call" && stored.state === "done") return parse(stored.value);
+    if (stored?.kind === "call" && stored.state === "failed")
+      throw new CallFailed(step, parse(stored.value) as CallError, calledJob(stored));
+    // The step of a call says which job was called, and it can only say so if nothing else has the name.
+    if (stored !== undefined && stored.kind !== "call") throw taken(step, stored);
+    // A schema may take its time: the attempt must not be suspended without this call.
+    if (stored === undefined)
+      await this.#whileUnderWay(async () => this.#calls.push({ step, ...(await this.#readCall(kind, payload, options)) }));
+    return this.#wait({ name: step, kind: "call", state: "open", value: null, untilMs: null, detail: stored?.detail ?? null });
+  }
+
+  async signalUrl(name: unknown, { ttl, payload }: SignalUrlOptions = {}): Promise<string> {
+    const ttlMs = readLinkTtl(ttl);
+    const text = payload === undefined ? null : encodeJson(payload, "payload", MAX_LINK_PAYLOAD_BYTES);
+    return this.#leases.signalUrl(this.#owner.lease.job.id, readStepName(name, "name"), ttlMs, text);
+  }
+
+  // ── Waiting ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Checks a name and marks it as used. Null: the attempt was suspended, so what the handler still does is not done. */
+  #begin(name: unknown, wait?: string): string | null {
+    const step = readStepName(name, "name");
+    if (this.#isSuspended) return null;
+    if (this.#owner.isOver) throw over(this.#owner.lease.job.id);
+    if (wait !== undefined && this.#owner.isOfMany) {
+      const message = `${wait} ("${step}") cannot be used in a handler of many jobs: the others would wait, too. Steps can`;
+      throw new MillraceError("invalid_input", message, { field: "name" });
+    }
+    const around = insideStep.getStore();
+    if (wait !== undefined && around?.of === this) {
+      const message = `${wait} ("${step}") cannot be inside the function of a step ("${around.name}"): the step could never end. Put it after the step`;
+      throw new MillraceError("invalid_input", message, { field: "name" });
+    }
+    if (this.#used.has(step)) {
+      throw new MillraceError("invalid_input", `the name "${step}" is used twice in one attempt: each step needs a name of its own`, {
+        field: "name",
+      });
+    }
+    if (!this.#stored.has(step) && this.#stored.size + this.#added === MAX_STEPS) throw this.#doesNotFit(step);
+    if (!this.#stored.has(step)) this.#added++;
+    this.#used.add(step);
+    this.#begun++;
+    return step;
+  }
+
+  #sleepFor(name: unknown, untilMs: number): Promise<void> {
+    const step = this.#begin(name, "a sleep");
+    if (step === null) return never();
+    const stored = this.#stored.get(step);
+    const isOver = stored?.kind === "sleep" ? stored.state === "done" : untilMs === 0;
+    return isOver ? Promise.resolve() : this.#wait({ name: step, kind: "sleep", state: "open", value: null, untilMs, detail: null });
+  }
+
+  async #wait(wait: NewStep): Promise<never> {
+    const stored = this.#stored.get(wait.name);
+    if (stored !== undefined && stored.kind !== wait.kind) await this.#whileUnderWay(() => this.#beginAnew(wait, stored));
+    this.#waits.set(wait.name, wait);
+    this.#lookForQuiet();
+    return never();
+  }
+
+  /** The attempt is not suspended before this has ended. */
+  async #whileUnderWay<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#underWay++;
+    try {
+      return await work();
+    } finally {
+      this.#underWay--;
+      this.#lookForQuiet();
+    }
+  }
+
+  /** Suspends the attempt once nothing of the handler runs. What it does outside of steps is not waited for. */
+  #lookForQuiet(): void {
+    if (this.#isLooking || this.#waits.size === 0) return;
+    this.#isLooking = true;
+    const before = this.#begun;
+    setImmediate(() => {
+      this.#isLooking = false;
+      if (this.#underWay > 0) return;
+      if (this.#begun !== before) return this.#lookForQuiet();
+      if (!this.#owner.isOver) this.#isSuspended = true;
+      this.#owner.suspend({ kind: "suspend", waits: [...this.#waits.values()], calls: this.#calls, life: this.#life });
+    });
+  }
+
+  // ── Storing ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** What the step did is done, and must not be done again: while the store is away, it is tried again for as long as the attempt lasts. */
+  async #keep(step: NewStep): Promise<void> {
+    const { job } = this.#owner.lease;
+    for (let failures = 1; ; failures++) {
+      const answer = await this.#tryToKeep(step);
+      if (answer === "ok") return this.#owner.progressed();
+      if (answer === "full") throw this.#doesNotFit(step.name);
+      if (answer === "stale" || answer === "cancelled") this.#owner.gone(answer);
+      else await this.#pause(failures);
+      if (!this.#owner.holdsLease) throw over(job.id);
+    }
+  }
+
+  async #tryToKeep(step: NewStep): Promise<LeaseAnswer | "full"> {
+    const { job, fence } = this.#owner.lease;
+    try {
+      return await this.#leases.keepSteps({ id: job.id, fence, steps: [step] });
+    } catch (error) {
+      if (error instanceof MillraceError && !isStoreTrouble(error)) throw error;
+      return "locked";
+    }
+  }
+
+  #pause(failures: number): Promise<void> {
+    return sleep(this.#clock, retryPauseMs(failures, 1));
+  }
+
+  /**
+   * The name was something else: the code was changed, or a signal of this name came before. The store would take what has ended for the end
+   * of the wait, and the job would run again and again.
+   */
+  async #beginAnew(wait: NewStep, stored: StepRecord): Promise<void> {
+    // One that is open would keep its time. It becomes what no wait takes for its end, in case that we die here.
+    if (stored.state === "open") await this.#keep({ ...wait, kind: "step", state: "done", untilMs: null });
+    await this.#keep(wait);
+  }
+
+  #doesNotFit(step: string): MillraceError {
+    const message = `step "${step}" does not fit: a job keeps at most ${MAX_STEPS} steps, and 8 MiB of results in all`;
+    return new MillraceError("invalid_input", message, { field: "name", jobId: this.#owner.lease.job.id });
+  }
+
+  /** The signal does not fit the wait: it is remembered with its error, and the name is free for another signal. */
+  async #refuse(wait: NewStep, stored: StepRecord, error: string): Promise<void> {
+    const refused = [...(detailOf(stored).refused ?? []), { at: this.#clock.now() + this.#storeAheadMs, by: stored.by, error }].slice(
+      -MAX_REFUSED,
+    );
+    const untilMs = stored.until === null ? wait.untilMs : Math.max(0, stored.until - this.#clock.now() - this.#storeAheadMs);
+    await this.#keep({ ...wait, untilMs, detail: detail({ ...detailOf(wait), refused }) });
+  }
+
+  async #readCall(kind: string | DefinitionOf<unknown>, payload: unknown, options: CallOptions): Promise<Omit<CallRequest, "step">> {
+    const type = typeOfKind(kind);
+    if (options === null || typeof options !== "object") throw invalid("options", "an object", options);
+    const own: JobOptions = typeof kind === "string" ? options : { ...kind.options, ...options };
+    const { idempotencyKey, keyTtl: _, ...rest } = own;
+    if (idempotencyKey !== undefined) {
+      throw new MillraceError("invalid_input", "idempotencyKey cannot be used with a call: the step is its key", {
+        field: "idempotencyKey",
+      });
+    }
+    readJobOptions(rest, JOB_DEFAULTS, this.#clock.now());
+    const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
+    if (typeof kind !== "string" && kind.input !== undefined) await checkPayload(kind.input, JSON.parse(text));
+    return { type, payload: text, options: rest };
+  }
+}
+
+/** A wait of a suspended attempt. Nobody holds on to it but the handler, which goes with it. */
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+function over(jobId: string): MillraceError {
+  return new MillraceError("stale_lease", "the attempt is over: its context can no longer be used", { jobId });
+}
+
+function taken(step: string, { kind }: StepRecord): MillraceError {
+  const what = kind === "wait" ? "a signal" : `a ${kind}`;
+  const message = `the name "${step}" belongs to ${what} of this job: give the call a name of its own`;
+  return new MillraceError("invalid_input", message, { field: "name" });
+}
+
+function parse(text: string | null): unknown {
+  return text === null ? undefined : (JSON.parse(text) as unknown);
+}
+
+function encodeValue(value: unknown, what: string): string | null {
+  try {
+    return value === undefined ? null : encodeJson(value, "result", MAX_STEP_BYTES);
+  } catch (error) {
+    throw new MillraceError("invalid_input", `${what} cannot be stored: ${messageOf(error)}`, { field: "result", cause: error });
+  }
+}
+
+function describeIssue(issue: StandardIssue | undefined): string {
+  return issue === undefined ? "it does not match the schema" : `${fieldOfIssue(issue)}: ${issue.message}`;
+}
+
+function detail(of: StepDetail): string {
+  return JSON.stringify(of);
+}
+
+/** What a wait tells senders of signals: its schema as JSON Schema, if it has one. */
+function waitDetail(schema: StandardSchemaV1 | undefined, stored: StepRecord | undefined): string | null {
+  const known = schema === undefined ? null : schemaOf(schema, undefined);
+  const refused = stored === undefined ? undefined : detailOf(stored).refused;
+  if (known === null && refused === undefined) return null;
+  return detail({
+    ...(known === null ? {} : { schema: JSON.parse(known.text) as unknown }),
+    ...(refused === undefined ? {} : { refused }),
+  });
+}
+
+function calledJob(step: StepRecord): string | null {
+  return detailOf(step).call?.id ?? null;
+}
