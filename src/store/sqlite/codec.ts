@@ -10,7 +10,8 @@ import {
   USUAL_JOB,
   usualMaxLost,
 } from "../../core/job.ts";
-import { statusOf } from "../numbers.ts";
+import type { Parent, StepRecord } from "../../core/steps.ts";
+import { statusOf, STEP_KIND, STEP_STATE, stepKindOf, stepStateOf } from "../numbers.ts";
 import type { LeasedRecord } from "../store.ts";
 import { readError, withoutStack } from "../stored-error.ts";
 
@@ -50,12 +51,23 @@ interface Extra {
   limitKey?: string;
   /** Only if it is not 1. */
   cost?: number;
+  parent?: Parent;
+  steps?: StepsFacts;
 }
 
-export function encodeExtra(job: Pick<NewJob, "tags" | "meta" | "webhookUrl" | "backoff" | "facets" | "limitKey" | "cost">): string | null {
+/** What a job remembers of its steps, once it had one. */
+export interface StepsFacts {
+  /** One more for each time that they were forgotten. */
+  readonly life: number;
+  /** The fence of the job since it was last suspended. The next claim raises the fence, so it is the only one that takes no units of a rate. */
+  readonly suspendedAt?: number | undefined;
+}
+
+export function encodeExtra(job: NewJob): string | null {
   const waitsAsUsual = job.backoff === USUAL_JOB.backoff;
   const isPlain = job.tags.length === 0 && job.meta === null && job.webhookUrl === null && waitsAsUsual && job.facets === null;
-  if (isPlain && job.limitKey === null && job.cost === 1) return null;
+  const { parent = null } = job;
+  if (isPlain && job.limitKey === null && job.cost === 1 && parent === null) return null;
   const extra: Extra = {};
   if (job.tags.length > 0) extra.tags = job.tags;
   if (job.meta !== null) extra.meta = job.meta;
@@ -64,7 +76,19 @@ export function encodeExtra(job: Pick<NewJob, "tags" | "meta" | "webhookUrl" | "
   if (job.facets !== null) extra.facets = job.facets;
   if (job.limitKey !== null) extra.limitKey = job.limitKey;
   if (job.cost !== 1) extra.cost = job.cost;
+  if (parent !== null) extra.parent = parent;
   return JSON.stringify(extra);
+}
+
+/** The rare fields of a job with others in place of some of them. */
+export function changedExtra(
+  extra: string | null,
+  change: { readonly facets?: Facets | null; readonly steps?: StepsFacts },
+): string | null {
+  const { facets = null, ...others } = extra === null ? NO_EXTRA : (JSON.parse(extra) as Extra);
+  const { facets: wanted = facets, ...changed } = change;
+  const after: Extra = { ...others, ...(wanted === null ? {} : { facets: wanted }), ...changed };
+  return Object.keys(after).length === 0 ? null : JSON.stringify(after);
 }
 
 /** The facets in the rare fields of a job. A text of the user's has its quotes escaped here, so most JSON need not be read. */
@@ -72,13 +96,25 @@ export function facetsIn(extra: string | null): Facets | null {
   return extra?.includes('"facets":') === true ? (JSON.parse(extra) as Extra).facets! : null;
 }
 
-/** The limit key in the rare fields of a job, and its cost. */
+/** What the rare fields of a job say of its steps; null if it never had one. (A facet may have this name.) */
+export function stepsIn(extra: string | null): StepsFacts | null {
+  return extra?.includes('"steps":') === true ? ((JSON.parse(extra) as Extra).steps ?? null) : null;
+}
+
+export function parentIn(extra: string | null): Parent | null {
+  return extra?.includes('"parent":') === true ? ((JSON.parse(extra) as Extra).parent ?? null) : null;
+}
+
+/** The limit key in the rare fields of a job. */
 export function limitKeyIn(extra: string): string {
   return readExtra(extra).limitKey!;
 }
 
-export function costIn(extra: string | null): number {
-  return extra?.includes('"cost":') === true ? ((JSON.parse(extra) as Extra).cost ?? 1) : 1;
+/** How many units of a rate the claim of a job with this fence takes. */
+export function costIn(extra: string | null, fence: number): number {
+  if (extra === null || !(extra.includes('"cost":') || extra.includes('"steps":'))) return 1;
+  const { cost = 1, steps } = JSON.parse(extra) as Extra;
+  return steps?.suspendedAt === fence ? 0 : cost;
 }
 
 const ONLY_KEY = '{"limitKey":"';
@@ -145,7 +181,7 @@ export const rankOf = (row: Row): number => row[AT.rank] as number;
 export const queueIdOf = (row: Row): number => row[AT.queue] as number;
 export const laneOf = (row: Row): number => row[AT.lane] as number;
 export const priorityOf = (row: Row): number => row[AT.priority] as number;
-export const costOf = (row: Row): number => costIn(row[AT.extra] as string | null);
+export const costOf = (row: Row): number => costIn(row[AT.extra] as string | null, row[AT.fence] as number);
 
 /** What a search adds after the columns of a summary. `isFound` is null if the payload must still be searched. */
 export function searchedOf(row: Row): { payloadBytes: number; isFound: boolean | null } {
@@ -219,6 +255,8 @@ export function readSummary(row: Row, names: Names): JobSummaryRecord {
     facets: extra.facets ?? null,
     limitKey: extra.limitKey ?? null,
     cost: extra.cost ?? 1,
+    hasSteps: extra.steps !== undefined,
+    parent: extra.parent ?? null,
     workerId: row[AT.worker] as string | null,
     fence: row[AT.fence] as number,
     createdAt: row[AT.created_at] as number,
@@ -241,6 +279,28 @@ export function readAttempt(row: Row): Attempt {
     durationMs: row[4] as number | null,
     outcome: row[5] as Attempt["outcome"],
     error: readError(row[6] as string | null),
+  };
+}
+
+export const STEP_COLUMNS = "name, kind, state, until, started_at, ended_at, attempt, ended_by, detail, value";
+
+export function stepValues(step: StepRecord): (string | number | null)[] {
+  const { name, kind, state, until, startedAt, endedAt, attempt, by, detail, value } = step;
+  return [name, STEP_KIND[kind], STEP_STATE[state], until, startedAt, endedAt, attempt, by, detail, value];
+}
+
+export function readStep(row: Row): StepRecord {
+  return {
+    name: row[0] as string,
+    kind: stepKindOf(row[1] as number),
+    state: stepStateOf(row[2] as number),
+    until: row[3] as number | null,
+    startedAt: row[4] as number,
+    endedAt: row[5] as number | null,
+    attempt: row[6] as number,
+    by: row[7] as string | null,
+    detail: row[8] as string | null,
+    value: row[9] as string | null,
   };
 }
 

@@ -1,5 +1,6 @@
 import { MAX_LOG_LINES } from "../../core/job.ts";
 import { isPlainEnd, type PlainEnd, startedAfter } from "../../core/lifecycle.ts";
+import type { NewStep } from "../../core/steps.ts";
 import { settledMark, STATE } from "../numbers.ts";
 import {
   type Claim,
@@ -30,6 +31,7 @@ import { insertJob } from "./insert.ts";
 import { useLimits, usesLimits } from "./limits.ts";
 import { countWaiting, endLease } from "./lines.ts";
 import { readMarks, setMark } from "./shared.ts";
+import { insertCalls, keepSteps, leaveNotice, suspended } from "./steps.ts";
 import { takeJobs } from "./take.ts";
 import type { Transaction } from "./transaction.ts";
 import { applyTransition, type Facts, factsOf } from "./transition.ts";
@@ -45,12 +47,17 @@ function applySettlement(tx: Transaction, settlement: Settlement): LeaseAnswer {
   const mark = settledMark(fence, outcome);
   const grant = tx.granted?.take(id, fence);
   const isUsing = usesLimits(settlement);
-  if (!ifExpired && !isUsing && isPlainEnd(transition) && completeJob(tx, settlement, transition, mark, grant)) return "ok";
+  if (!ifExpired && !isUsing && isPlainEnd(transition) && completeJob(tx, settlement, transition, mark, grant)) {
+    if (settlement.notice !== undefined) leaveNotice(tx, settlement.notice);
+    return "ok";
+  }
   const job = factsOf(tx, idToBlob(id));
   if (!holds(job, fence)) return answerRefused(job, fence, ifExpired ? null : mark);
   if (ifExpired && job.leaseUntil! > tx.now) return "stale";
   if (isUsing) useLimits(tx, job, settlement);
-  applyTransition(tx, { ...job, startedAt: startedAfter(job.startedAt!, heldMs, tx.now) }, transition, mark);
+  applyTransition(tx, { ...job, startedAt: startedAfter(job.startedAt!, heldMs, tx.now) }, suspended(tx, job, settlement), mark);
+  insertCalls(tx, settlement);
+  if (settlement.notice !== undefined) leaveNotice(tx, settlement.notice);
   return "ok";
 }
 
@@ -125,6 +132,14 @@ function addLines(tx: Transaction, job: Facts, lines: readonly string[]): void {
   const kept = lines.slice(0, MAX_LOG_LINES - present);
   kept.forEach((text, index) => tx.on.run(ADD_LOG, job.seq, present + index + 1, tx.now, job.attempt, text));
   tx.on.run(SET_LOG_COUNT, present + kept.length, job.seq);
+}
+
+export function keepStepsUnder(
+  tx: Transaction,
+  { id, fence, steps }: Lease & { readonly steps: readonly NewStep[] },
+): LeaseAnswer | "full" {
+  const job = factsOf(tx, idToBlob(id));
+  return holds(job, fence) ? keepSteps(tx, job, steps) : answerRefused(job, fence, null);
 }
 
 /** What a claim took, and when the next job may start if one waits for a rate or a held key. */

@@ -4,6 +4,7 @@ import { Listeners } from "../listeners.ts";
 import { NewsWanted } from "../news-wanted.ts";
 import type { Feed, Hint } from "../store.ts";
 import { ADD_NEWS, LAST_NEWS, NEXT_DUE, RAISE_SIGNAL, READ_META, READ_NEWS, READ_SIGNALS, WRITE_META } from "./statements.ts";
+import { HAS_NOTICES } from "./step-statements.ts";
 import type { View } from "./transaction.ts";
 import type { Writer } from "./writer.ts";
 
@@ -40,6 +41,8 @@ export class SqliteFeed implements Feed {
   #poll: NodeJS.Timeout | null = null;
   #lastChange = 0;
   #newsRead = 0;
+  /** Whether a caller's transaction stored notices that were not seen yet. */
+  #expectsNotices = false;
 
   constructor(writer: Writer) {
     this.#writer = writer;
@@ -69,6 +72,11 @@ export class SqliteFeed implements Feed {
   /** Called during a transaction on the application's own connection: all who use it look at the signals once it has ended. */
   lookAtAll(): void {
     for (const feed of this.#together) feed.#dataVersion = NONE;
+  }
+
+  /** Called during a caller's transaction that stores notices: this process hears of them once they are committed. */
+  expectNotices(): void {
+    this.#expectsNotices = true;
   }
 
   newsWanted(): boolean {
@@ -139,6 +147,7 @@ export class SqliteFeed implements Feed {
       this.#dataVersion = version;
       this.#lastChange = performance.now();
       this.#tellWhatChanged();
+      if (this.#expectsNotices) this.#tellNotices();
     });
     if (this.#poll !== null) this.#pollLater();
   }
@@ -159,6 +168,13 @@ export class SqliteFeed implements Feed {
   #tellDue(): void {
     const runAt = this.#view.on.number(NEXT_DUE);
     if (runAt !== null) this.#watchers.tell({ topic: "due", inMs: Math.max(0, runAt - this.#view.now) });
+  }
+
+  /** Expects them until there are some: another commit may be seen first. After a rollback, those of somebody else are told. */
+  #tellNotices(): void {
+    if (this.#view.on.number(HAS_NOTICES) === null) return;
+    this.#expectsNotices = false;
+    this.#watchers.tell({ topic: "notices" });
   }
 
   #readSignals(): Map<string, number> {

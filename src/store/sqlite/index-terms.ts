@@ -8,7 +8,9 @@ import { STATE } from "../numbers.ts";
 export const PENDING: string = `state = ${STATE.pending}`;
 export const WAITS_FOR_TIME: string = `state <= ${STATE.retrying}`;
 export const RUNNING: string = `state = ${STATE.running}`;
-/** Ended and blocked jobs, which change only if someone acts. The index has their queue and state. */
+/** Blocked jobs that become pending by themselves: their `lease_until` says when. */
+export const SUSPENDED: string = `state = ${STATE.blocked} and lease_until is not null`;
+/** Ended and blocked jobs, most of which change only if someone acts. The index has their queue and state. */
 export const AT_REST: string = `state >= ${STATE.completed}`;
 /** Jobs of a line that wait or run. A comparison with the line is the other term of this index. */
 export const OF_LINE: string = `state <= ${STATE.running}`;

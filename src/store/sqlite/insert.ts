@@ -29,8 +29,9 @@ export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {
     const holder = answerKnownId(tx, id) ?? holderOfKey(tx, queue, job);
     if (holder !== null) return holder;
   }
-  if (job.blocked !== true && isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
-  const mostWaiting = job.blocked === true ? null : waitingOfFullKey(tx, queue, job.limitKey);
+  const alwaysFits = job.blocked === true || (job.parent ?? null) !== null;
+  if (!alwaysFits && isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
+  const mostWaiting = alwaysFits ? null : waitingOfFullKey(tx, queue, job.limitKey);
   if (mostWaiting !== null) return answerKnownId(tx, id) ?? { kind: "full", capacity: mostWaiting, limitKey: job.limitKey! };
   // The question may have made the queue count waiting jobs.
   return write(tx, tx.catalog.queue(job.queue), job, id);

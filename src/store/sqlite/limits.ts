@@ -13,7 +13,6 @@ import {
   DROP_IDLE_KEYS,
   DROP_RING,
   ENTER_IF_NOT_EMPTY,
-  EXTRA_OF_JOB,
   FIND_LIMIT_KEY,
   FORGET_KEYED,
   HAS_RANKED,
@@ -39,6 +38,7 @@ import { keyNumber, keyOfLine, markKeyed } from "./lines.ts";
 import { QueueRate, readQueueRate } from "./queue-rate.ts";
 import { READ_META, TALLY_OF_STATE, WRITE_META } from "./statements.ts";
 import type { Transaction, View } from "./transaction.ts";
+import type { Facts } from "./transition.ts";
 
 // ── Settings ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -99,12 +99,13 @@ export function usesLimits({ unstarted, holdMs, spend = 0 }: Settlement): boolea
 /** What a settlement says of the rates and the limit key of its job. Call it before its lease ends. */
 export function useLimits(
   tx: Transaction,
-  job: { readonly seq: number; readonly queue: number; readonly lane: number; readonly line: number | null },
+  job: Pick<Facts, "queue" | "lane" | "line" | "fence" | "extra">,
   { unstarted, holdMs, spend = 0 }: Settlement,
 ): void {
   const queue = tx.catalog.queueById(job.queue);
   const limits = decodeLimits(queue.settings.limits);
-  const cost = unstarted === true ? costIn(tx.on.get(EXTRA_OF_JOB, job.seq)![0] as string | null) : 0;
+  // The claim raised the fence by one.
+  const cost = unstarted === true ? costIn(job.extra, job.fence - 1) : 0;
   const units = spend - cost;
   if (units !== 0 && limits.rate !== null) {
     const rate = new QueueRate(tx, queue.id, limits.rate);

@@ -1,13 +1,14 @@
 import type { Facets } from "../../core/facets.ts";
-import { type Attempt, attemptOutcome, type JobRecord, type LogLine, type Status, WAITING } from "../../core/job.ts";
+import { type Attempt, attemptOutcome, type JobRecord, type JobSummaryRecord, type LogLine, type Status, WAITING } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import { type Manual, type ManualChange, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
 import { STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer } from "../store.ts";
 import { readError } from "../stored-error.ts";
 import { encodeManual, readManualChange } from "../stored-manual-change.ts";
-import { encodeExtra, idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
+import { changedExtra, facetsIn, idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
 import { isKeyed } from "./lane-numbers.ts";
+import { EXTRA_OF_JOB } from "./limit-statements.ts";
 import { countWaiting, finishMove } from "./lines.ts";
 import {
   ADD_MANUAL_CHANGE,
@@ -25,6 +26,8 @@ import {
   READ_MANUAL_CHANGES,
   SET_PAYLOAD,
 } from "./statements.ts";
+import { DELETE_STEPS } from "./step-statements.ts";
+import { moveSteps } from "./steps.ts";
 import type { Transaction, View } from "./transaction.ts";
 import { applyTransition, type Facts, factsOf } from "./transition.ts";
 
@@ -34,15 +37,16 @@ export function changeJob(tx: Transaction, id: string, move: Move, manual: Manua
   const was = statusOf(job.state);
   if (!move.from.includes(was)) return { kind: "refused", status: was };
   applyTransition(tx, job, move.transition, null);
+  moveSteps(tx, id, job, move);
   if (move.edit !== undefined) editJob(tx, job, move.edit);
   if (manual !== undefined) addManualChange(tx, job, manual);
   return { kind: "ok", was, job: summaryOf(tx, job.seq) };
 }
 
 function editJob(tx: Transaction, { queue, seq }: Facts, { payload, facets }: NonNullable<Move["edit"]>): void {
-  const before = summaryOf(tx, seq);
-  dropFacets(tx, queue, seq, before.facets);
-  tx.on.run(SET_PAYLOAD, payload, encodeExtra({ ...before, facets }), seq);
+  const extra = tx.on.get(EXTRA_OF_JOB, seq)![0] as string | null;
+  dropFacets(tx, queue, seq, facetsIn(extra));
+  tx.on.run(SET_PAYLOAD, payload, changedExtra(extra, { facets }), seq);
   if (facets !== null) for (const [field, value] of Object.entries(facets)) tx.on.run(PUT_FACET, queue, field, value, seq);
 }
 
@@ -66,7 +70,7 @@ export function removeJob(tx: Transaction, id: string, from: readonly Status[]):
   if (!from.includes(was)) return { kind: "refused", status: was };
   const summary = summaryOf(tx, job.seq);
   if (job.key !== null) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
-  deleteJob(tx, job.queue, job.seq, summary.facets);
+  deleteJob(tx, job.queue, job.seq, summary);
   if (isKeyed(job.lane)) {
     const queue = tx.catalog.queueById(job.queue);
     if (WAITING.includes(was)) countWaiting(tx, queue, job.line!, -1);
@@ -76,8 +80,9 @@ export function removeJob(tx: Transaction, id: string, from: readonly Status[]):
   return { kind: "ok", was, job: summary };
 }
 
-export function deleteJob(tx: Transaction, queue: number, seq: number, facets: Facets | null): void {
-  dropFacets(tx, queue, seq, facets);
+export function deleteJob(tx: Transaction, queue: number, seq: number, job: Pick<JobSummaryRecord, "facets" | "hasSteps">): void {
+  dropFacets(tx, queue, seq, job.facets);
+  if (job.hasSteps) tx.on.run(DELETE_STEPS, seq);
   tx.on.run(DELETE_JOB, seq);
   tx.on.run(DELETE_ATTEMPTS, seq);
   tx.on.run(DELETE_LOGS, seq);

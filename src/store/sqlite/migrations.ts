@@ -246,6 +246,27 @@ export const STEPS: readonly string[] = [
 
   create table millrace_queue_rate (queue integer primary key, busy_until real not null, interval_ms real not null);
   `,
+  // Durable work. Steps by job and name, with the value last: what is asked of a step without its value reads no more than one page. Whether a
+  // job has steps is among its rare fields, so jobs without steps never look here. A suspended job is blocked, and its lease_until is the time at
+  // which it becomes pending by itself, if there is one.
+  `
+  create table millrace_step (
+    job int not null,
+    name text not null,
+    kind int not null,
+    state int not null,
+    until int,
+    started_at int not null,
+    ended_at int,
+    attempt int not null,
+    ended_by text,
+    detail text,
+    value text,
+    primary key (job, name)
+  ) without rowid;
+  create table millrace_notice (number integer primary key autoincrement, notice text not null);
+  create index millrace_suspended on millrace_job (lease_until) where state = 8 and lease_until is not null;
+  `,
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

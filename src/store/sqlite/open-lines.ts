@@ -101,14 +101,14 @@ export class OpenKey {
   /** How long its rate lets a job of this cost wait. */
   waitForRate(cost: number): number {
     const { rate } = this.limits;
-    return rate === null ? 0 : waitForRate(rate, this.#rate, cost, this.#tx.now);
+    return rate === null || cost === 0 ? 0 : waitForRate(rate, this.#rate, cost, this.#tx.now);
   }
 
   /** Call it before the lease is granted. */
   take(cost: number): void {
     if (this.#leases !== null) this.#leases++;
     const { rate } = this.limits;
-    if (rate === null) return;
+    if (rate === null || cost === 0) return;
     this.#rate = takeFromRate(rate, this.#rate, cost, this.#tx.now);
     this.#isChanged = true;
   }

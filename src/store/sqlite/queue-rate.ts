@@ -25,12 +25,12 @@ export class QueueRate {
   }
 
   waitFor(cost: number): number {
-    return waitForRate(this.#rate, this.#state, cost, this.#tx.now);
+    return cost === 0 ? 0 : waitForRate(this.#rate, this.#state, cost, this.#tx.now);
   }
 
   /** Takes units, whether they are there or not; a negative number gives them back. */
   take(units: number): void {
-    this.#state = takeFromRate(this.#rate, this.#state, units, this.#tx.now);
+    if (units !== 0) this.#state = takeFromRate(this.#rate, this.#state, units, this.#tx.now);
   }
 
   write(): void {

@@ -5,7 +5,7 @@ import { bindStore, type Verbs } from "../bind-store.ts";
 import type { Store } from "../store.ts";
 import { Connection } from "./connection.ts";
 import { openDatabase, readGivenDatabase } from "./database.ts";
-import { exchange, extendLease, isDurable, writeNote } from "./exchange.ts";
+import { exchange, extendLease, isDurable, keepStepsUnder, writeNote } from "./exchange.ts";
 import { SqliteFeed } from "./feed.ts";
 import { errorCounts, facetValues, groupErrors } from "./groups.ts";
 import { insertJobs } from "./insert.ts";
@@ -29,6 +29,7 @@ import {
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
+import { dropNotices, endStep, firstNotices, readLeasedSteps, readSteps } from "./steps.ts";
 import type { Transaction, View } from "./transaction.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
 import { parseSqliteUrl } from "./url.ts";
@@ -74,7 +75,12 @@ export function storeOver(options: SqliteStoreOptions): Store {
     onCommit: () => feed.committed(),
   });
   const feed = new SqliteFeed(writer);
-  const callers = new CallersTransactions({ ...options, given: isGiven ? db : null, onGiven: () => feed.lookAtAll() });
+  const callers = new CallersTransactions({
+    ...options,
+    given: isGiven ? db : null,
+    onGiven: () => feed.lookAtAll(),
+    onNotices: () => feed.expectNotices(),
+  });
   return bindStore({
     context: () => writer,
     verbs: VERBS,
@@ -98,6 +104,13 @@ const VERBS: Verbs<Writer> = {
   exchange: (writer, settlements, claims) => writer.run(isDurable(settlements, claims), (tx) => exchange(tx, settlements, claims)),
   extend: withoutSync((tx, leases) => leases.map((lease) => extendLease(tx, lease))),
   note: withoutSync((tx, notes) => notes.map((note) => writeNote(tx, note))),
+  keepSteps: durably((tx, keeps) => keeps.map((keep) => keepStepsUnder(tx, keep))),
+  readSteps: (writer, id, fence, after) =>
+    fence === null ? writer.read((view) => readSteps(view, id, after)) : writer.run(true, (tx) => readLeasedSteps(tx, id, fence, after)),
+  endSteps: durably((tx, ends) => ends.map((end) => endStep(tx, end))),
+  notices: reading(firstNotices),
+  // A notice that a power cut brings back is delivered again.
+  dropNotices: withoutSync(dropNotices),
   change: durably((tx, ids, move, manual) => ids.map((id) => changeJob(tx, id, move, manual))),
   remove: durably((tx, ids, from) => ids.map((id) => removeJob(tx, id, from))),
   find: reading((view, ids) => ids.map((id) => findJob(view, id))),

@@ -12,7 +12,7 @@ import { BUCKETS_PER_TYPE, COUNTER, COUNTERS_PER_TYPE, FIRST_BUCKET, MOVED_STEP,
 import { WHOLE_QUEUE } from "../packed-times.ts";
 import { changeText } from "../stored-manual-change.ts";
 import { ATTEMPT_COLUMNS, idColumn, JOB_COLUMNS, LOG_COLUMNS, SUMMARY_COLUMNS } from "./codec.ts";
-import { AT_REST, PENDING, RUNNING, WAITS_FOR_TIME } from "./index-terms.ts";
+import { AT_REST, PENDING, RUNNING, SUSPENDED, WAITS_FOR_TIME } from "./index-terms.ts";
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -178,7 +178,7 @@ export const COMPLETE_GRANTED = `update millrace_job
 
 /** In: id. Out: what a transition needs to know about the job. */
 export const FACTS_OF_JOB = `select seq, queue, state, priority, fence, settled, lease_until, run_at, attempt, retry_count, snoozes, worker, started_at,
-  ended_at, run_ms, error, key, key_ttl, lost_count, lane, line from millrace_job where id = ?`;
+  ended_at, run_ms, error, key, key_ttl, lost_count, lane, line, extra from millrace_job where id = ?`;
 
 /**
  * In: state, fence, attempt, retry_count, lost_count, snoozes, run_at, rank, keep_result (1 or 0), result, error, settled, started_at,
@@ -193,6 +193,8 @@ export const APPLY_TRANSITION = `update millrace_job
 /** In: job, number, worker, started_at, ended_at, run_ms, outcome, error. */
 export const ADD_ATTEMPT = `insert or ignore into millrace_attempt (job, ${ATTEMPT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** In: extra, seq. */
+export const SET_EXTRA = "update millrace_job set extra = ? where seq = ?";
 /** In: payload, extra, seq. */
 export const SET_PAYLOAD = "update millrace_job set payload = ?, extra = ? where seq = ?";
 
@@ -227,11 +229,17 @@ export const READ_LOGS = `select ${LOG_COLUMNS} from millrace_log where job = ? 
 
 // ── Upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+const DUE_JOB = `seq, queue, state, priority, run_at, lane, ${idColumn("id")}, line`;
 /** In: now, limit. */
-export const DUE_JOBS = `select seq, queue, state, priority, run_at, lane, lower(hex(id)), line from millrace_job where ${WAITS_FOR_TIME} and run_at <= ? order by run_at, seq limit ?`;
+export const DUE_JOBS = `select ${DUE_JOB} from millrace_job where ${WAITS_FOR_TIME} and run_at <= ? order by run_at, seq limit ?`;
+/** The same for blocked jobs. Their run_at is the same time as their lease_until. */
+export const DUE_SUSPENDED = `select ${DUE_JOB} from millrace_job where ${SUSPENDED} and lease_until <= ? order by lease_until, seq limit ?`;
 /** In: rank, updated_at, seq. */
-export const PROMOTE_JOB = `update millrace_job set ${PENDING}, rank = ?, updated_at = ? where seq = ?`;
-export const NEXT_DUE = `select run_at from millrace_job where ${WAITS_FOR_TIME} order by run_at limit 1`;
+export const PROMOTE_JOB = `update millrace_job set ${PENDING}, rank = ?, updated_at = ?, lease_until = null where seq = ?`;
+/** Out: when the next job is due; null if none waits for its time. One step down each of two indexes. */
+export const NEXT_DUE = `select min(at) from (
+  select * from (select run_at as at from millrace_job where ${WAITS_FOR_TIME} order by run_at limit 1)
+  union all select * from (select lease_until from millrace_job where ${SUSPENDED} order by lease_until limit 1))`;
 
 /** In: now, limit. */
 export const EXPIRED_LEASES = `select ${SUMMARY_COLUMNS} from millrace_job where ${RUNNING} and lease_until <= ? order by lease_until, seq limit ?`;

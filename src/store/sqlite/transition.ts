@@ -33,6 +33,8 @@ export interface Facts {
   readonly key: string | null;
   readonly keyTtlMs: number | null;
   readonly line: number | null;
+  /** Its rare fields: see codec.ts. */
+  readonly extra: string | null;
 }
 
 export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
@@ -62,6 +64,7 @@ export function factsOf(tx: Transaction, id: Uint8Array): Facts | null {
     lostCount: numbers[18]!,
     lane: numbers[19]!,
     line: row[20] as number | null,
+    extra: row[21] as string | null,
   };
 }
 
@@ -87,7 +90,7 @@ export function applyTransition(tx: Transaction, job: Facts, transition: Transit
   tx.on.run(
     APPLY_TRANSITION,
     to,
-    job.fence + (transition.bumpFence ? 1 : 0),
+    fenceAfter(job, transition),
     job.attempt - (transition.giveBackAttempt ? 1 : 0),
     countAfter(job.retryCount, transition.retries),
     countAfter(job.lostCount, transition.losses),
@@ -102,8 +105,7 @@ export function applyTransition(tx: Transaction, job: Facts, transition: Transit
     isTerminal(transition.to) ? tx.now : null,
     runMs,
     keepsKey(tx, job) ? job.key : null,
-    // Kept if a cancel ended the lease: its holder is then answered `cancelled`, not `stale`.
-    wasRunning && transition.to === "cancelled" ? job.leaseUntil : null,
+    leaseUntilAfter(job, transition, runAt),
     tx.now,
     job.seq,
   );
@@ -112,6 +114,16 @@ export function applyTransition(tx: Transaction, job: Facts, transition: Transit
   // A cancel or upkeep ended it: its holder may not know.
   const endsOthersLease = wasRunning && (mark === null || transition.losses === "add");
   sendHints(tx, transition, endsOthersLease, queue.name, runAt);
+}
+
+export function fenceAfter({ fence }: Facts, { bumpFence }: Transition): number {
+  return fence + (bumpFence ? 1 : 0);
+}
+
+function leaseUntilAfter(job: Facts, { to, delayMs }: Transition, runAt: number): number | null {
+  // Kept if a cancel ended the lease: its holder is then answered `cancelled`, not `stale`.
+  if (to === "cancelled" && job.state === STATE.running) return job.leaseUntil;
+  return to === "blocked" && delayMs !== null ? runAt : null;
 }
 
 function writesError(transition: Transition, wasRunning: boolean): boolean {
@@ -155,6 +167,8 @@ function countTransition(tx: Transaction, job: Facts, transition: Transition, ru
 
 function sendHints(tx: Transaction, transition: Transition, endsLease: boolean, queue: string, runAt: number): void {
   if (transition.to === "pending") tx.sendHint({ topic: "work", queue });
-  if (transition.to === "retrying" || transition.to === "scheduled") tx.sendHint({ topic: "due", inMs: Math.max(0, runAt - tx.now) });
+  const waitsForTime =
+    transition.to === "retrying" || transition.to === "scheduled" || (transition.to === "blocked" && transition.delayMs !== null);
+  if (waitsForTime) tx.sendHint({ topic: "due", inMs: Math.max(0, runAt - tx.now) });
   if (endsLease) tx.sendHint({ topic: "lease" });
 }

@@ -6,7 +6,7 @@ import { FORMER_WORKERS_MS } from "../../core/worker-entry.ts";
 import { BUCKETS_PER_TYPE, KEPT_STATES, readTyped, STATE, STEP } from "../numbers.ts";
 import { addPacked, type Amounts, packTimes, WHOLE_QUEUE } from "../packed-times.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
-import { facetsIn, hexToId, laneOf, queueIdOf, readSummary } from "./codec.ts";
+import { facetsIn, hexToId, laneOf, queueIdOf, readSummary, stepsIn } from "./codec.ts";
 import { isKeyed } from "./lane-numbers.ts";
 import { sweepLimitKeys } from "./limits.ts";
 import { prepareMove } from "./lines.ts";
@@ -25,6 +25,7 @@ import {
   DROP_OLD_SCHEMAS,
   DROP_UNUSED_ALLOWANCES,
   DUE_JOBS,
+  DUE_SUSPENDED,
   ENDED_BEFORE,
   EXPIRED_LEASES,
   HIGHEST_SEQ,
@@ -47,7 +48,7 @@ import type { Transaction, View } from "./transaction.ts";
 type DueRow = [seq: number, queue: number, state: number, priority: number, runAt: number, lane: number, id: string, line: number | null];
 
 export function promoteJobs(tx: Transaction, limit: number, tell = false): Promoted {
-  const due = tx.on.all(DUE_JOBS, tx.now, limit) as DueRow[];
+  const due = dueJobs(tx, limit);
   for (const [seq, queueId, state, priority, runAt, lane, , line] of due) {
     const queue = tx.catalog.queueById(queueId);
     if (isKeyed(lane)) prepareMove(tx, queue, { seq, lane, priority, state, line }, STATE.pending);
@@ -61,6 +62,13 @@ export function promoteJobs(tx: Transaction, limit: number, tell = false): Promo
     return { id: hexToId(hex), type: tx.catalog.namesOf(lane).type, queue: tx.catalog.queueById(queueId).name };
   });
   return { ...answer, jobs };
+}
+
+function dueJobs(tx: Transaction, limit: number): DueRow[] {
+  const waiting = tx.on.all(DUE_JOBS, tx.now, limit) as DueRow[];
+  const suspended = tx.on.all(DUE_SUSPENDED, tx.now, limit) as DueRow[];
+  if (suspended.length === 0) return waiting;
+  return [...waiting, ...suspended].sort((one, other) => one[4] - other[4] || one[0] - other[0]).slice(0, limit);
 }
 
 export function expiredJobs({ on, catalog, now }: View, limit: number): { jobs: ExpiredRecord[]; nextInMs: number | null } {
@@ -101,7 +109,7 @@ function pruneQueue(tx: Transaction, queue: number, rule: PruneRule, limit: numb
   for (const job of earliestEnded(tx, queue, tx.now - rule.keepAtLeastMs, limit)) {
     if (beyond <= 0 && job.endedAt >= tx.now - rule.ageMs) break;
     if (job.key !== null) keepKey(tx, queue, job);
-    deleteJob(tx, queue, job.seq, facetsIn(job.extra));
+    deleteJob(tx, queue, job.seq, { facets: facetsIn(job.extra), hasSteps: stepsIn(job.extra) !== null });
     tx.counts.move(queue, job.priority, job.state, null);
     beyond--;
     removed++;

@@ -12,7 +12,7 @@ import { FileTime } from "./file-time.ts";
 import { insertJob } from "./insert.ts";
 import { Counts } from "./counters.ts";
 import { LineMemory } from "./lines.ts";
-import { topicOf } from "./writer.ts";
+import { NOTICES_TOPIC, topicOf } from "./writer.ts";
 import { RAISE_SIGNAL } from "./statements.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -24,6 +24,8 @@ export interface CallersTransactionsOptions {
   readonly given: DatabaseSync | null;
   /** Called with each call on that connection: its commit changes no data_version there. */
   readonly onGiven: () => void;
+  /** Called when notices were stored that the caller has not committed yet. */
+  readonly onNotices: () => void;
 }
 
 /**
@@ -61,6 +63,7 @@ export class CallersTransactions {
     };
     const answer = work(tx);
     counts.write(on, tx.now);
+    if (topics.delete(NOTICES_TOPIC)) this.#options.onNotices();
     for (const topic of topics) on.run(RAISE_SIGNAL, topic);
     if (on.db === this.#options.given) this.#options.onGiven();
     return answer;

@@ -207,7 +207,7 @@ export class Writer {
       return work.run(tx);
     });
     this.#counts.write(this.#on, tx.now);
-    for (const topic of hints.keys()) this.#on.run(RAISE_SIGNAL, topic);
+    for (const topic of hints.keys()) if (topic !== NOTICES_TOPIC) this.#on.run(RAISE_SIGNAL, topic);
     db.exec("commit");
     this.#options.onCommit();
     this.#busyTries = 0;
@@ -252,6 +252,9 @@ class InUse extends Error {
     super("the given connection has an open transaction");
   }
 }
+
+/** Only this process hears of its notices, so no signal tells others. */
+export const NOTICES_TOPIC = "notices" satisfies Hint["topic"];
 
 export function topicOf(hint: Hint): string {
   return hint.topic === "work" ? `work:${hint.queue}` : hint.topic;
