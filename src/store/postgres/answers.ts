@@ -1,4 +1,5 @@
 /** The numbers in the answers of our SQL functions. */
+import type { Move } from "../../core/lifecycle.ts";
 import type { LeaseAnswer } from "../store.ts";
 
 /** What `admit` did with a job. */
@@ -27,6 +28,15 @@ export const CHANGED = { done: 0, refused: 1, missing: 2, leftOut: 3 } as const;
 export const LEASE_ANSWERS: readonly LeaseAnswer[] = ["ok", "stale", "cancelled", "locked"];
 
 export const leaseAnswer = (answer: LeaseAnswer): number => LEASE_ANSWERS.indexOf(answer);
+
+/** Further answers of `keep_steps`: the job has too many steps. */
+export const KEPT_FULL: number = LEASE_ANSWERS.length;
+
+/** What `end_steps` did with a step. */
+export const STEP_ENDED = { ok: 0, late: 1, full: 2, refused: 3, missing: 4, leftOut: 5 } as const;
+
+/** What `change` does with the steps of jobs. */
+export const FORGET = { forget: 0, retry: 1 } as const satisfies Record<NonNullable<Move["steps"]>, number>;
 
 /** Rows of `exchange` that are no claimed job, instead of the number of the claim. See functions/exchange.ts. */
 export const HEAD = -1;

@@ -12,8 +12,9 @@ import {
 import { counterOf, countsTimes } from "../../core/counters.ts";
 import type { Facets } from "../../core/facets.ts";
 import type { Transition } from "../../core/lifecycle.ts";
-import { counterMetric, STATE, statusOf } from "../numbers.ts";
-import type { Claim, LeasedRecord } from "../store.ts";
+import type { Parent } from "../../core/steps.ts";
+import { counterMetric, LARGEST_FENCE, STATE, statusOf } from "../numbers.ts";
+import type { Claim, Lease, LeasedRecord } from "../store.ts";
 import { encodeError, readError, withoutStack } from "../stored-error.ts";
 
 export type Row = (string | number | boolean | null)[];
@@ -55,17 +56,24 @@ interface Extra {
   limitKey?: string;
   /** Only if it is not 1. */
   cost?: number;
+  /** The step as encodeText writes it, because the server reads it. */
+  parent?: Parent;
+  /** The life of a job that has steps. Only the server writes it, and always first: see functions/step-marks.ts. */
+  steps?: number;
 }
 
-export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl" | "backoff" | "limitKey" | "cost">): string | null {
+export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl" | "backoff" | "limitKey" | "cost" | "parent">): string | null {
   const waitsAsUsual = job.backoff === USUAL_JOB.backoff;
-  if (job.meta === null && job.webhookUrl === null && waitsAsUsual && job.limitKey === null && job.cost === 1) return null;
+  const { parent = null } = job;
+  if (job.meta === null && job.webhookUrl === null && waitsAsUsual && job.limitKey === null && job.cost === 1 && parent === null)
+    return null;
   const extra: Extra = {};
   if (job.meta !== null) extra.meta = job.meta;
   if (job.webhookUrl !== null) extra.webhookUrl = job.webhookUrl;
   if (!waitsAsUsual) extra.backoff = job.backoff;
   if (job.limitKey !== null) extra.limitKey = encodeText(job.limitKey);
   if (job.cost !== 1) extra.cost = job.cost;
+  if (parent !== null) extra.parent = { ...parent, step: encodeText(parent.step) };
   return JSON.stringify(extra);
 }
 
@@ -181,6 +189,15 @@ export const laneOf = (row: Row, from = 0): number => row[from + AT.lane] as num
 
 export const runAtOf = (row: Row, from = 0): number | null => row[from + AT.run_at] as number | null;
 
+export const attemptOf = (row: Row, from = 0): number | null => row[from + AT.attempt] as number | null;
+
+const NO_FENCE = -1;
+
+/** A fence that the server's integers cannot hold fails a whole call. */
+export function encodeFence({ fence }: Lease): number {
+  return fence > LARGEST_FENCE ? NO_FENCE : fence;
+}
+
 /** Names that a row has only a number for. */
 export interface Names {
   readonly queue: string;
@@ -247,6 +264,8 @@ export function readSummary(row: Row, names: Names, from = 0): JobSummaryRecord 
     facets: facets === null ? null : (JSON.parse(facets) as Facets),
     limitKey: extra.limitKey === undefined ? null : decodeText(extra.limitKey),
     cost: extra.cost ?? 1,
+    hasSteps: extra.steps !== undefined,
+    parent: extra.parent === undefined ? null : { ...extra.parent, step: decodeText(extra.parent.step) },
     workerId: worker === null ? null : decodeText(worker),
     fence: row[from + AT.fence] as number,
     createdAt: row[from + AT.created_at] as number,

@@ -1,26 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { NewJob } from "../../core/job.ts";
 import { isPlainEnd } from "../../core/lifecycle.ts";
-import { LARGEST_FENCE, settledMark } from "../numbers.ts";
+import { settledMark } from "../numbers.ts";
 import type { Claim, ExchangeAnswer, Hint, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
 import type { Arrays } from "./arrays.ts";
 import { ASK_AGAIN, CLOGGED, HEAD, LEASE_ANSWERS, leaseAnswer } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import {
-  encodeExtra,
-  encodeFacets,
-  encodeTags,
-  encodeText,
-  encodeTransition,
-  ids,
-  laneOf,
-  readGranted,
-  runAtOf,
-  type Row,
-} from "./codec.ts";
+import { attemptOf, encodeFence, encodeText, encodeTransition, ids, laneOf, readGranted, runAtOf, type Row } from "./codec.ts";
 import { type Context, inRounds, pick, readNumbers, roundsById } from "./context.ts";
+import { jobItem } from "./insert.ts";
 import { KEYED_MARK } from "./lines.ts";
 import type { UsedStarts } from "./read-starts.ts";
+import { dueInMsOf, type DurableDone, encodeDurable, hasWaits, isDurable } from "./suspend.ts";
 import { type Request, waitOrLeaveOut } from "./wait-or-leave-out.ts";
 import { dueHints } from "./notifications.ts";
 
@@ -112,7 +103,7 @@ async function readClaimed(
 }
 
 function sendHints(context: Context, settlements: readonly Settlement[], answers: readonly LeaseAnswer[], head: Row | null): void {
-  const hints = hintsOfSettled(settlements, answers);
+  const hints = hintsOfSettled(settlements, answers, head === null ? null : durableIn(head));
   if (hints.length > 0) context.sendHints(hints);
   const woken = readNumbers((head?.[WOKEN_AT] ?? null) as string | null);
   if (woken.length === 0) return;
@@ -153,7 +144,7 @@ export function noteItems(notes: readonly Note[]): string {
 }
 
 /** A call whose answer is one row with an answer for each lease. */
-function leaseRequest(items: number, ask: Request["ask"]): Request {
+export function leaseRequest(items: number, ask: Request["ask"]): Request {
   return { items, ask, leavesOut: ([row]) => readNumbers(row![0] as string | null).includes(LEFT_OUT) };
 }
 
@@ -175,19 +166,29 @@ export function inOrder(count: number, answers: readonly number[] | null): Lease
   return answers === null ? Array.from({ length: count }, () => "ok") : answers.map((number) => LEASE_ANSWERS[number]!);
 }
 
-/** The lanes of follow-up jobs. Looked up first, because the catalog commits on its own. */
+/** What the head row says of suspended jobs and notices. */
+function durableIn(head: Row): DurableDone {
+  return { dueInMs: runAtOf(head, JOB_AT), notices: attemptOf(head, JOB_AT) };
+}
+
+/** The lanes of follow-up and called jobs. Looked up first, because the catalog commits on its own. */
 export async function lanesToFollow(context: Context, settlements: readonly Settlement[]): Promise<ReadonlyMap<NewJob, Lane>> {
-  const jobs = settlements.flatMap(({ followUp }) => followUp ?? []);
+  const jobs = settlements.flatMap(({ followUp, calls = [] }) => (followUp ? [followUp, ...calls] : calls));
   if (jobs.length === 0) return new Map();
   const lanes = await context.catalog.lanes(jobs);
   return new Map(jobs.map((job, index) => [job, lanes[index]!]));
 }
 
 /** The hints of settlements, except `work` for jobs that were given back. */
-export function hintsOfSettled(settlements: readonly Settlement[], answers: readonly LeaseAnswer[]): Hint[] {
+export function hintsOfSettled(settlements: readonly Settlement[], answers: readonly LeaseAnswer[], durable: DurableDone | null): Hint[] {
   const applied = settlements.filter((_, index) => answers[index] === "ok");
+  const calls = applied.flatMap(({ calls = [] }) => calls);
   const followed = new Set(applied.flatMap(({ followUp }) => followUp?.queue ?? []));
-  const hints: Hint[] = [...Array.from(followed, (queue): Hint => ({ topic: "work", queue })), ...dueHints(applied)];
+  for (const { queue } of calls.filter((call) => dueInMsOf(call) === 0)) followed.add(queue);
+  const dueInMs = Math.min(durable?.dueInMs ?? Infinity, ...calls.map(dueInMsOf).filter((inMs) => inMs > 0));
+  const unsuspended = applied.filter(({ waits = [] }) => waits.length === 0);
+  const hints: Hint[] = [...Array.from(followed, (queue): Hint => ({ topic: "work", queue })), ...dueHints(unsuspended, dueInMs)];
+  if (durable !== null && (durable.notices ?? 0) > 0) hints.push({ topic: "notices" });
   if (applied.some(({ transition }) => transition.losses === "add")) hints.push({ topic: "lease" });
   return hints;
 }
@@ -206,7 +207,8 @@ export function settlementValues(
   const order: number[] = [];
   const later: number[] = [];
   settlements.forEach((settlement, index) => {
-    if (settlement.ifExpired || usesLimits(settlement) || !isPlainEnd(settlement.transition)) return void later.push(index);
+    if (settlement.ifExpired || usesLimits(settlement) || isDurable(settlement) || !isPlainEnd(settlement.transition))
+      return void later.push(index);
     ends.push(settlement);
     order.push(index);
   });
@@ -224,10 +226,12 @@ export function settlementValues(
         ];
   const following = order.flatMap((index, at) => {
     const { followUp } = settlements[index]!;
-    return followUp ? encodeFollowing(followUp, lanes.get(followUp)!, at + 1) : [];
+    return followUp ? { ord: at + 1, ...jobItem(followUp, lanes.get(followUp)!) } : [];
   });
-  const faceted = following.flatMap(({ id, facets }) => (facets === null ? [] : id));
-  return { order, values: [...columns, jsonOrNull(others), jsonOrNull(following), faceted.length === 0 ? null : ids(faceted)] };
+  const durable = encodeDurable(settlements, order, lanes);
+  const faceted = [...following, ...(durable?.calls ?? [])].flatMap(({ id, facets }) => (facets === null ? [] : id));
+  const further = [faceted.length === 0 ? null : ids(faceted), durable === null ? null : JSON.stringify(durable)];
+  return { order, values: [...columns, jsonOrNull(others), jsonOrNull(following), ...further] };
 }
 
 function usesLimits({ unstarted, holdMs, spend }: Settlement): boolean {
@@ -236,28 +240,6 @@ function usesLimits({ unstarted, holdMs, spend }: Settlement): boolean {
 
 function jsonOrNull(items: readonly object[]): string | null {
   return items.length === 0 ? null : JSON.stringify(items);
-}
-
-/** A follow-up job of the settlement with this number. It has no key and no fixed time. */
-function encodeFollowing(job: NewJob, { id: lane, queueId: queue }: Lane, ord: number) {
-  const { id, priority, delayMs, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload, blocked, facets } = job;
-  return {
-    ord,
-    id,
-    queue,
-    lane,
-    priority,
-    delay: delayMs,
-    blocked,
-    max_retries: maxRetries,
-    max_lost: maxLost,
-    retry_delay: retryDelayMs,
-    timeout: timeoutMs,
-    tags: encodeTags(tags),
-    extra: encodeExtra(job),
-    payload,
-    facets: encodeFacets(facets),
-  };
 }
 
 /** Puts answers back into the caller's order; no answers means that all are ok. */
@@ -272,14 +254,8 @@ function encodeOther(settlement: Settlement, ord: number): object {
   const lease = { id, fence: encodeFence(settlement), mark: settledMark(fence, outcome), if_expired: ifExpired };
   const { unstarted, holdMs: hold, spend } = settlement;
   const uses = usesLimits(settlement) ? { uses_limits: true, unstarted, hold, spend } : {};
-  return { ord, ...lease, held, ...uses, ...encodeTransition(transition) };
-}
-
-const NO_FENCE = -1;
-
-/** A fence that the server's integers cannot hold fails a whole call. */
-function encodeFence({ fence }: Lease): number {
-  return fence > LARGEST_FENCE ? NO_FENCE : fence;
+  const suspended = hasWaits(settlement) ? { suspended: true } : {};
+  return { ord, ...lease, held, ...uses, ...suspended, ...encodeTransition(transition) };
 }
 
 /** The tries of one call. Each has a name, so that the server recognises one that arrives after we gave it up. */

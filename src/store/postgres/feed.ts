@@ -62,8 +62,13 @@ export class PostgresFeed implements Feed {
   sendHints(hints: readonly Hint[]): void {
     if (hints.length === 0) return;
     for (const hint of hints) this.#watchers.tell(hint);
-    const news = hints.filter((hint) => hint.topic !== "due" || this.#earliestTold.isNews(hint.inMs, performance.now()));
-    this.#notifier.tell(news.map(topicOf));
+    this.#notifier.tell(hints.filter((hint) => this.#isForOthers(hint)).map(topicOf));
+  }
+
+  /** Who made a notice delivers it; other processes look for themselves. */
+  #isForOthers(hint: Hint): boolean {
+    if (hint.topic === "due") return this.#earliestTold.isNews(hint.inMs, performance.now());
+    return hint.topic !== "notices";
   }
 
   newsWanted(): boolean {

@@ -22,9 +22,10 @@ import { hourTimes } from "./functions/hour-times.ts";
 import { extend, note } from "./functions/leases.ts";
 import { change, remove } from "./functions/manage.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
+import { endSteps, keepSteps, readSteps } from "./functions/steps.ts";
 import { fold, promote, prune, tick } from "./functions/upkeep.ts";
 import { keyUse } from "./functions/limits.ts";
-import { absorb, room, take } from "./functions/take.ts";
+import { absorb, recount, room, take } from "./functions/take.ts";
 import { sweepLimits } from "./functions/sweep-limits.ts";
 import { foldTurns, tendTurns } from "./functions/turns.ts";
 import { ahead, oldest } from "./functions/waiting.ts";
@@ -51,11 +52,15 @@ const WRITES = [
   tick,
   spend,
   absorb,
+  recount,
   room,
   take,
   foldTurns,
   tendTurns,
   sweepLimits,
+  keepSteps,
+  readSteps,
+  endSteps,
 ];
 const READS = [find, attempts, expired, queues, counters, hourTimes, oldest, ahead, keyUse];
 

@@ -4,7 +4,7 @@ import type { Hint, InsertAnswer } from "../store.ts";
 import type { Arrays } from "./arrays.ts";
 import { ADMITTED } from "./answers.ts";
 import type { Lane } from "./catalog.ts";
-import { encodeExtra, encodeTags, encodeText, extrasColumn, facetsColumn, ids, numbers, type Row, texts } from "./codec.ts";
+import { encodeExtra, encodeFacets, encodeTags, encodeText, extrasColumn, facetsColumn, ids, numbers, type Row, texts } from "./codec.ts";
 import { type Context, inRounds, readJobs, rounds } from "./context.ts";
 import { failureOf } from "./failures.ts";
 import { waitOrLeaveOut } from "./wait-or-leave-out.ts";
@@ -180,6 +180,34 @@ export function admitColumns(jobs: readonly NewJob[], lanes: readonly Lane[]): u
     jobs.some(({ blocked }) => blocked === true) ? `{${jobs.map(({ blocked }) => blocked === true).join()}}` : null,
     facetsColumn(jobs),
   ];
+}
+
+export interface JobItem {
+  readonly id: string;
+  readonly facets: string | null;
+}
+
+/** A job without a key as the server reads it in JSON. */
+export function jobItem(job: NewJob, { id: lane, queueId: queue }: Lane): JobItem {
+  const { id, priority, delayMs, runAt, maxRetries, maxLost, retryDelayMs, timeoutMs, tags, payload, blocked, facets } = job;
+  const item = {
+    id,
+    queue,
+    lane,
+    priority,
+    delay: delayMs,
+    run_at: runAt,
+    blocked,
+    max_retries: maxRetries,
+    max_lost: maxLost,
+    retry_delay: retryDelayMs,
+    timeout: timeoutMs,
+    tags: encodeTags(tags),
+    extra: encodeExtra(job),
+    payload,
+    facets: encodeFacets(facets),
+  };
+  return item;
 }
 
 /** What all jobs together change in the counts, as four columns. */

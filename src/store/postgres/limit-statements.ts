@@ -1,5 +1,6 @@
 /** The SQL texts of limits, except functions. The comment above each has its inputs, in order, and what an answer means. */
-import { PLACE } from "./lines.ts";
+import { SERVER_TIME } from "./functions/snippets.ts";
+import { NO_KEY, PLACE } from "./lines.ts";
 
 export type LimitStatements = ReturnType<typeof statements>;
 
@@ -22,8 +23,11 @@ const statements = (s: string, digest: string) => ({
   /** In: name of the queue, key (null: all). Waits for claims under way: they may have read the limits before, and put a line aside because of them. */
   awaitClaims: `select count(*) from (select from ${s}.limit_line where ${lanesOf(s)} and place = ${PLACE.ring} and ($2::text is null or key = $2) for key share) l`,
   reconsiderQueue: reconsider(s, lanesOf(s)),
-  /** In: name of the queue, key, limits. */
-  setKeyLimits: `insert into ${s}.limit_key (queue, key, own) values (${ofQueue(s)}, $2, $3) on conflict (queue, key) do update set own = excluded.own`,
+  /** In: name of the queue, key, limits. The present leases of the key are counted from the same commit on, as with `configure`. */
+  setKeyLimits: `with counted as (
+      insert into ${s}.limit_key (queue, key, recount_since) select id, '${NO_KEY}', ${SERVER_TIME} from ${s}.queue where name = $1 and $2 <> '${NO_KEY}'
+      on conflict (queue, key) do update set recount_since = excluded.recount_since
+    ) insert into ${s}.limit_key (queue, key, own) values (${ofQueue(s)}, $2, $3) on conflict (queue, key) do update set own = excluded.own`,
   /** In: name of the queue, key. */
   reconsiderKey: reconsider(s, `${lanesOf(s)} and key = $2`),
   /** In: name of the queue, after (null: from the start), limit. Out: key, limits. */

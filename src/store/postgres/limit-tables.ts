@@ -4,8 +4,8 @@
  *
  *   limit_lined    a pending job, in the order of its line (lane and key)
  *   limit_due      a scheduled or retrying one: only to count what waits
- *   limit_holding  a running one, and every running job of a queue with a running limit. What runs is counted from these rows, so no count
- *                  can drift
+ *   limit_holding  a running one that a running limit counts: of its key, or of its queue, with a key or without. What runs is counted from
+ *                  these rows, so no count can drift
  *
  *   limit_line     one (lane, key): when it may start next by its ring's time, and where it stands (PLACE in lines.ts). The line without a key
  *                  has the tag of the jobs without one, and the time of the ring

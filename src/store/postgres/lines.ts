@@ -12,5 +12,11 @@ export const NO_KEY = "";
 /** The `turn` of a new pending job that its insert put in line. Any other one that becomes pending is put in line by a trigger. */
 export const IN_LINE = 0;
 
+/** The `turn` of a job that was suspended, until its next claim: that one takes no units of a rate. */
+export const RESUMED = -1;
+
+/** The `turn` of a running job whose claim took none, made of that of the claim: all below RESUMED. So none are given back. */
+export const freeTurn = (turn: string): string => `${RESUMED - 1} - ${turn}`;
+
 /** When to ask again if others held what may start. */
 export const BUSY_MS = 5;

@@ -1,11 +1,12 @@
-import type { Attempt, JobRecord, LogLine, Status } from "../../core/job.ts";
-import type { Move } from "../../core/lifecycle.ts";
+import type { Attempt, JobRecord, JobSummaryRecord, LogLine, Status } from "../../core/job.ts";
+import type { Ending, Move } from "../../core/lifecycle.ts";
 import type { Manual, ManualChange } from "../../core/manual-change.ts";
+import { CALLERS, type StepEnd } from "../../core/steps.ts";
 import { LostAnswer } from "../lost-answer.ts";
 import { STATE, statusOf } from "../numbers.ts";
 import type { ChangeAnswer, Hint } from "../store.ts";
 import { encodeManual, readManualChange } from "../stored-manual-change.ts";
-import { CHANGED } from "./answers.ts";
+import { CHANGED, FORGET } from "./answers.ts";
 import { encodeFacets, encodeTransition, ids, numbers, readAttempt, readLogLine, type Row } from "./codec.ts";
 import type { Sql } from "./connections.ts";
 import { type Context, inRounds, readJobs, readSummaries, rounds } from "./context.ts";
@@ -62,7 +63,7 @@ export async function logsOf(context: Context, id: string, after: number, limit:
 async function change(
   context: Context,
   batch: readonly string[],
-  { from, transition, edit }: Move,
+  { from, transition, edit, steps, ending }: Move,
   manual: Manual | undefined,
   onUnknown: () => void,
 ): Promise<ChangeAnswer[]> {
@@ -73,9 +74,17 @@ async function change(
     manual === undefined ? null : encodeManual(manual),
     edit?.payload ?? null,
     encodeFacets(edit?.facets),
+    steps === undefined ? null : FORGET[steps],
+    ending === undefined ? null : encodeEnding(ending),
   ];
   const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(context.sql.change, [context.now(), careful, ...values]);
   return askForChanges(context, batch.length, ask, onUnknown);
+}
+
+/** What every notice of these ends says: its last fields, as `change` takes them. */
+function encodeEnding({ state, value }: Ending): string {
+  const same: Omit<StepEnd, "id" | "name" | "by" | "life"> = { kind: "call", state, value, from: CALLERS };
+  return JSON.stringify(same).slice(1, -1);
 }
 
 /** Columns of `change`: the number of the item, the kind of its answer, its state before; then the job. */
@@ -105,14 +114,18 @@ async function readChanges(context: Context, count: number, rows: readonly Row[]
   return answers;
 }
 
-function hintsOf({ transition: { to, delayMs } }: Move, answers: readonly ChangeAnswer[]): Hint[] {
+function hintsOf({ transition: { to, delayMs }, ending }: Move, answers: readonly ChangeAnswer[]): Hint[] {
   const done = answers.filter((answer) => answer.kind === "ok");
   const hints: Hint[] = [];
   const ended = done.filter(({ was }) => was === "running");
   if (ended.length > 0) hints.push({ topic: "lease" });
   // What stood aside because of these leases may start.
   for (const queue of new Set(ended.map(({ job }) => job.queue))) hints.push({ topic: "work", queue });
-  if (done.length > 0 && (to === "scheduled" || to === "retrying")) hints.push({ topic: "due", inMs: delayMs ?? 0 });
+  if (done.length > 0 && (to === "scheduled" || to === "retrying" || (to === "blocked" && delayMs !== null)))
+    hints.push({ topic: "due", inMs: delayMs ?? 0 });
+  const leavesNotice = ({ hasSteps, parent }: JobSummaryRecord): boolean =>
+    (to === "cancelled" && hasSteps) || (ending !== undefined && parent !== null);
+  if (done.some(({ job }) => leavesNotice(job))) hints.push({ topic: "notices" });
   if (to === "pending") for (const queue of new Set(done.map(({ job }) => job.queue))) hints.push({ topic: "work", queue });
   return hints;
 }

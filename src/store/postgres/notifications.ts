@@ -9,18 +9,19 @@ export type Topic = string;
 export const NEWS: Topic = "news";
 export const WORK = "work:";
 export const DUE = "due:";
-const PLAIN: ReadonlySet<string> = new Set(["lease", "queues", "schedules"]);
+const PLAIN: ReadonlySet<string> = new Set(["lease", "queues", "schedules", "notices"]);
 
 export function topicOf(hint: Hint): Topic {
   if (hint.topic === "work") return WORK + hint.queue;
   return hint.topic === "due" ? DUE + String(hint.inMs) : hint.topic;
 }
 
-/** The hint for these transitions: the earliest time at which one of the jobs is due, if any waits for its time. */
-export function dueHints(applied: readonly { readonly transition: Transition }[]): Hint[] {
-  let inMs = Infinity;
+/** The hint for these transitions: the earliest time at which one of the jobs is due, if any waits for its time. `first`: one that is known. */
+export function dueHints(applied: readonly { readonly transition: Transition }[], first = Infinity): Hint[] {
+  let inMs = first;
   for (const { transition } of applied) {
-    if (transition.to === "retrying" || transition.to === "scheduled") inMs = Math.min(inMs, transition.delayMs ?? 0);
+    const { to, delayMs } = transition;
+    if (to === "retrying" || to === "scheduled" || (to === "blocked" && delayMs !== null)) inMs = Math.min(inMs, delayMs ?? 0);
   }
   return inMs === Infinity ? [] : [{ topic: "due", inMs }];
 }

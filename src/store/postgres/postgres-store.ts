@@ -39,6 +39,7 @@ import {
   writeAudit,
 } from "./shared.ts";
 import { FUNCTIONS, type FunctionSet } from "./function-set.ts";
+import { dropNotices, endSteps, keepSteps, readNotices, readSteps } from "./steps.ts";
 import { hotStatements, statementsFor } from "./statements.ts";
 import { expiredJobs, promoteJobs, pruneJobs, sweep } from "./upkeep.ts";
 import { parsePostgresUrl } from "./url.ts";
@@ -172,6 +173,11 @@ const VERBS: Verbs<Context> = {
   exchange,
   extend: extendLeases,
   note: writeNotes,
+  keepSteps,
+  readSteps,
+  endSteps,
+  notices: readNotices,
+  dropNotices,
   change: changeJobs,
   remove: removeJobs,
   find: findJobs,

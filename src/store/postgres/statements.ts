@@ -43,8 +43,10 @@ export function statementsFor(s: string, digest: string): Statements {
 
 /** Statements worth preparing: function calls, which are then parsed and analysed only once. */
 export function hotStatements(statements: Statements): string[] {
-  const { enqueue, admit, exchange, extend, note, change, promote, find, expired, queues, counters, hourTimes, attempts } = statements;
-  return [enqueue, admit, exchange, extend, note, change, promote, find, expired, queues, counters, hourTimes, attempts];
+  const { enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, change, promote } = statements;
+  const { find, expired, queues, counters, hourTimes, attempts } = statements;
+  const writes = [enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, change, promote];
+  return [...writes, find, expired, queues, counters, hourTimes, attempts];
 }
 
 // ── Queues and lanes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -104,10 +106,13 @@ const calls = (s: string, digest: string) => ({
   enqueue: `select ${s}.enqueue_${digest}(${parameters(18)})`,
   admit: `select * from ${s}.admit_${digest}(${parameters(21)})`,
   freeKeys: `select ${s}.free_keys_${digest}(${parameters(3)})`,
-  exchange: `select * from ${s}.exchange_${digest}(${parameters(13)})`,
+  exchange: `select * from ${s}.exchange_${digest}(${parameters(14)})`,
   extend: `select ${s}.extend_${digest}(${parameters(5)})`,
   note: `select ${s}.note_${digest}(${parameters(4)})`,
-  change: `select * from ${s}.change_${digest}(${parameters(8)})`,
+  change: `select * from ${s}.change_${digest}(${parameters(10)})`,
+  keepSteps: `select ${s}.keep_steps_${digest}(${parameters(11)})`,
+  readSteps: `select * from ${s}.read_steps_${digest}(${parameters(4)})`,
+  endSteps: `select * from ${s}.end_steps_${digest}(${parameters(10)})`,
   remove: `select * from ${s}.remove_${digest}(${parameters(4)})`,
   promote: `select * from ${s}.promote_${digest}(${parameters(4)})`,
   prune: `select ${s}.prune_${digest}(${parameters(6)})`,
@@ -130,7 +135,7 @@ const calls = (s: string, digest: string) => ({
     json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer
     from ${s}.admit_${digest}(${parameters(21)})`,
   settleWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
-    coalesce(json_agg(json_build_array(out_settled, out_woken)), '[]'))::text as answer from ${s}.exchange_${digest}(${parameters(13)})`,
+    coalesce(json_agg(json_build_array(out_settled, out_woken, out_run_at, out_attempt)), '[]'))::text as answer from ${s}.exchange_${digest}(${parameters(14)})`,
   noteWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text, json_build_array(json_build_array(${s}.note_${digest}(${parameters(4)}))))::text as answer`,
   /** In: ids of lanes. Out: as `lanesById`. */
   lanesByIdWithin: `select json_build_array(null, json_agg(json_build_array(l.id, q.id, q.name, l.type, l.priority)))::text as answer
@@ -178,6 +183,10 @@ const others = (s: string, digest: string) => ({
   logs: `select ${LOG_COLUMNS} from ${s}.log where job = $1 and number > $2 order by number limit $3`,
   /** In: id. */
   manualChanges: `select change from ${s}.manual_change where job = $1 order by number`,
+  /** In: limit. Out: about the first ones first. */
+  notices: `select number, notice from ${s}.notice order by number limit $1`,
+  /** In: numbers. Passes over those that another process drops. */
+  dropNotices: `delete from ${s}.notice where number = any(array(select number from ${s}.notice where number = any($1::bigint[]) for update skip locked))`,
   sayFunctionsUsed: sayUsed(s, digest),
   sweepFunctions: sweepFunctions(s, digest),
   /** In: now, id, entry, ttl. */

@@ -1,12 +1,12 @@
 /**
- * THE TABLES. A job is a body, which only an edit by hand changes, and one narrow row with everything else that changes. That row is in
- * exactly one of five tables and moves to another by `delete … returning` into `insert`, in one statement:
+ * THE TABLES. A job is a body, which only an edit by hand and its first step change, and one narrow row with everything else that changes. That
+ * row is in exactly one of five tables and moves to another by `delete … returning` into `insert`, in one statement:
  *
  *   ready     pending                            by lane and due time: for claims
  *   due       scheduled, retrying                by due time: for promote
  *   running   running                            small, scanned for leases that ran out: an index on them cost every heartbeat
  *   ended     completed, cancelled, failed, dead by queue, state and end: for prune
- *   blocked   blocked                            until something unblocks it
+ *   blocked   blocked                            until something unblocks it, or its time comes: see step-tables.ts
  *
  * So a claim never meets a finished job, and no index holds old rows. The five tables have the same columns; unused ones are null and take
  * no space. (One table with updates in place was measured: half the rate, twice the WAL; see docs/engines.md.)
@@ -18,6 +18,7 @@
  */
 import { ENDED_STATES, STATE } from "../numbers.ts";
 import { limitTables } from "./limit-tables.ts";
+import { stepTables } from "./step-tables.ts";
 
 /** Upgrades one version to the next. */
 export interface Step {
@@ -330,6 +331,8 @@ export const STEPS: readonly Step[] = [
   },
   // To 15: limits and turns. An older version that runs beside takes jobs by type, and so no jobs with a limit key, unless it takes any type.
   { sql: limitTables, isAdditive: true },
+  // To 16: durable work. An older version that runs beside wakes no suspended job.
+  { sql: stepTables, isAdditive: true },
 ];
 
 /** The tables of changing rows, and the states in each. */

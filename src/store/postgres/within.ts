@@ -50,8 +50,12 @@ class Within {
       const { rows, transaction } = await this.#ask(sql.settleWithin, [now(), false, false, ...values, null]);
       const [head] = rows;
       const found = orderedAnswers(order, (head?.[0] ?? []) as unknown as number[]);
+      const durable = { dueInMs: head?.[2] as number | null, notices: head?.[3] as number | null };
       const woken = await catalog.queueNames((head?.[1] ?? []) as unknown as number[]);
-      this.#hintOnCommit(transaction, [...hintsOfSettled(batch, found), ...woken.map((queue): Hint => ({ topic: "work", queue }))]);
+      this.#hintOnCommit(transaction, [
+        ...hintsOfSettled(batch, found, durable),
+        ...woken.map((queue): Hint => ({ topic: "work", queue })),
+      ]);
       return found;
     });
   }

@@ -8,12 +8,12 @@ import { costIn, keyIn } from "./turns.ts";
 export const LIMIT_USES = '"uses_limits":';
 
 /**
- * What settlements that were applied say of rates and limit keys. They are only noted: a claim adds them up under the lock of the key. Without a
+ * What settlements that were applied say of rates and limit keys (`v_free`: those whose claims took no units). They are only noted: a claim adds them up under the lock of the key. Without a
  * rate there is nothing to note. A line that waits for the rate is looked at again.
  */
 export const charge = (s: string, others: string): string => `
   with used as materialized (
-    select l.queue, ${keyIn("j.extra")} as key, coalesce(i.spend, 0) - case when i.unstarted then ${costIn("j.extra")} else 0 end as units, v_now + i.hold as held_until,
+    select l.queue, ${keyIn("j.extra")} as key, coalesce(i.spend, 0) - case when i.unstarted and i.ord <> all(v_free) then ${costIn("j.extra")} else 0 end as units, v_now + i.hold as held_until,
       q.limits::jsonb as limits
     from ${others} join ${s}.job j on ${byKey("j.id", "i.id")} join ${s}.lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
     where i.ord = any(v_others) and (i.unstarted or i.hold is not null or i.spend is not null)

@@ -1,6 +1,6 @@
 /** Settlements, then claims, in one call and one commit. */
 import { counterMetric, STATE } from "../../numbers.ts";
-import { BUSY_MS, NO_KEY, PLACE } from "../lines.ts";
+import { BUSY_MS, freeTurn, NO_KEY, PLACE, RESUMED } from "../lines.ts";
 import { REPEAT_REMEMBERED_MS } from "../../store.ts";
 import { ASK_AGAIN, CLOGGED, HEAD, leaseAnswer } from "../answers.ts";
 import { JOB_COLUMNS, JOB_RETURNS, jobColumnsWith } from "../codec.ts";
@@ -16,6 +16,7 @@ import {
   indexFacets,
   insertByState,
   insertItems,
+  isNewJob,
   keptColumns,
   newState,
   NOW,
@@ -25,6 +26,7 @@ import {
   TRANSITION,
 } from "./snippets.ts";
 import { charge, LIMIT_USES } from "./charges.ts";
+import { leaveNoticesAndCall, storeWaits, SUSPENDED } from "./suspend.ts";
 import { anyLimits, FREED, freeHoldings, nextAwake } from "./turns.ts";
 
 /** What the plain end changes of a job. */
@@ -66,10 +68,15 @@ const complete = (s: string): string => `
   get diagnostics v_done = row_count`;
 
 /** The other settlements, one JSON object each: the transition that the core decided. */
-const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, held bigint, unstarted boolean, hold bigint, spend float8, ${TRANSITION})`;
+const OTHERS = `json_to_recordset(p_others) as i(ord int, id uuid, fence int, mark bigint, if_expired boolean, held bigint, unstarted boolean, hold bigint, spend float8, suspended boolean, ${TRANSITION})`;
 
 /** What any settlement changes of a job, beside its transition. */
-const SETTLED = { settled: "g.mark", started_at: "g.handled_at", run_ms: "case when g.ends then g.ran_ms else (g.r).run_ms end" };
+const SETTLED = {
+  settled: "g.mark",
+  started_at: "g.handled_at",
+  turn: `case when g.suspended then ${RESUMED} end`,
+  run_ms: "case when g.ends then g.ran_ms else (g.r).run_ms end",
+};
 
 /** Applies transitions of any kind. An attempt that ends without ending the job goes into the history. */
 const settleOthers = (s: string): string => `
@@ -78,7 +85,7 @@ const settleOthers = (s: string): string => `
     where ${byKey("r.id", "i.id")} and r.fence = i.fence and r.id <> all(v_held) and (not i.if_expired or r.lease_until <= v_now)
     returning r, i.*, ${startedAfter("r", "i.held")} as handled_at, coalesce(i.new_run_ms, v_now - ${startedAfter("r", "i.held")}) as ran_ms
   ), after as materialized (
-    select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, row(${applied("(g.r)", "g", SETTLED)})::${s}.ready as p
+    select g.ord, g.to_state, g.ends, g.counter, g.loss, g.timed, g.ran_ms, (g.r).attempt as number, (g.r).run_at as was_due, (g.r).turn as was_turn, row(${applied("(g.r)", "g", SETTLED)})::${s}.ready as p
     from gone g
   ), ${insertByState(s, "to_state")}
   , history as (
@@ -92,8 +99,9 @@ const settleOthers = (s: string): string => `
       (case when a.loss = 1 then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "a.ran_ms")} end, 1),
       (case when a.timed then ${bucket("wait", "(a.p).started_at - a.was_due")} end, 1)) c(metric, amount) where c.metric is not null`,
   )})
-  select v_done + count(*), coalesce(array_agg(ord), '{}'), array_agg(distinct (p).queue) filter (where to_state = ${STATE.pending})
-  into v_done, v_others, v_woken from after`;
+  select v_done + count(*), coalesce(array_agg(ord), '{}'), array_agg(distinct (p).queue) filter (where to_state = ${STATE.pending}),
+    coalesce(array_agg(ord) filter (where was_turn < ${RESUMED}), '{}')
+  into v_done, v_others, v_woken, v_free from after`;
 
 /** The leases of a call, each with whether it is settled only if it has run out. */
 const LEASES = `select i.ord, i.id, i.fence, i.mark, false as done, false as if_expired
@@ -132,7 +140,7 @@ const DUE_AT = "(case when i.blocked then v_now else v_now + i.delay end)";
 const follow = (s: string): string => `
   with item as materialized (
     select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, null::text as key, null::bigint as key_ttl, i.* from ${FOLLOWING}
-    where (out_settled is null or out_settled[i.ord] = ${leaseAnswer("ok")}) and not exists (select from ${s}.job j where j.id = i.id)
+    where (out_settled is null or out_settled[i.ord] = ${leaseAnswer("ok")}) and ${isNewJob(s)}
   )${insertItems(s)}`;
 
 /**
@@ -223,19 +231,19 @@ export const GRANTED = {
   started_at: CLAIMED_AT,
   ended_at: "null",
   lease_until: `${CLAIMED_AT} + v_claim.lease`,
-  turn: "v_claim.turn",
+  turn: `case when s.turn = ${RESUMED} then ${freeTurn("v_claim.turn")} else v_claim.turn end`,
   worker: "v_claim.worker",
   progress: "null",
 };
 
 /** What a claim reads of a row of `ready`: only what it keeps, because each of these columns is written and read again. */
-export const TAKEN = `run_at - priority * v_queue.head_start as rank, ${keptColumns("ready", GRANTED)}, ready.attempt, ready.fence`;
+export const TAKEN = `run_at - priority * v_queue.head_start as rank, ${keptColumns("ready", GRANTED)}, ready.attempt, ready.fence, ready.turn`;
 
 /**
  * The columns of a claimed job. What the claim itself tells is null, and so is what most jobs have: see readGranted in codec.ts. Each value
  * that is left out saves the server and the client more than the comparison costs.
  */
-const ANSWERED = jobColumnsWith({
+export const ANSWERED = jobColumnsWith({
   state: "null::smallint",
   run_at: "nullif(s.run_at, j.created_at)",
   attempt: `nullif(${GRANTED.attempt}, 1)`,
@@ -252,28 +260,37 @@ const ANSWERED = jobColumnsWith({
 });
 
 /**
+ * Notes what these jobs hold. A version before may have left a row of one behind. (Nobody else can insert one now, and with `on conflict` each row
+ * would take a lock of its own.)
+ */
+export const hold = (s: string, jobs: string, key: string, isCounted = "true"): string =>
+  `insert into ${s}.limit_holding (id, queue, key) select g.id, g.queue, ${key} from ${jobs} g
+      left join lateral (select true as is_known from ${s}.limit_holding where id = g.id offset 0) h on true where h.is_known is null and ${isCounted}`;
+
+/**
  * Grants a lease on each row removed from `ready`, and answers the jobs in order: that of `s`, because a lateral join keeps it. Sorting whole
  * answers would cost more, and so would a plain join, if the server believes that there are no jobs (see `byKey`). `holds`: the queue has a
  * running limit, so what runs is counted.
  */
 const grant = (s: string, holds: boolean): string => `, moved as (
     insert into ${s}.running select ${changed("s", GRANTED)} from gone s
-  ),${holds ? ` held as (insert into ${s}.limit_holding (id, queue, key) select id, queue, '${NO_KEY}' from gone on conflict do nothing),` : ""} counted as (${addMoves(s, { moved: "gone", queue: "v_queue.id", from: STATE.pending, to: STATE.running })})
+  ),${holds ? ` held as (${hold(s, "gone", `'${NO_KEY}'`)}),` : ""} counted as (${addMoves(s, { moved: "gone", queue: "v_queue.id", from: STATE.pending, to: STATE.running })})
   select v_claims, null::smallint[], null::int[], v_queue.dead_letters, ${ANSWERED}
   from (select * from gone order by rank, seq offset 0) s cross join lateral (select * from ${s}.job where id = s.id offset 0) j`;
 
 /**
  * In: whether the transaction is ours (not a caller's); whether to leave out leases whose rows others hold, instead of waiting for them;
  * plain ends as columns (ids, fences, marks, results, run times, and times held or null); other settlements and follow-up jobs as JSON, which of these have facets
- * (null: none), and claims as JSON.
- * Out: first, unless all is well, a row with claim -1: the answer to each settlement (null: all ok) and the queues that have work now; then
+ * (null: none), waits, calls and notices as JSON (see suspend.ts; null: none), and claims as JSON.
+ * Out: first, unless all is well, a row with claim -1: the answer to each settlement (null: all ok), the queues that have work now, as run_at in
+ * how many milliseconds the first suspended job is due, and as attempt how many notices were left; then
  * the claimed jobs, in order, each with the number of its claim and whether its queue keeps dead letters, and without what its claim tells
  * (but the repeat of a claim has all columns); among them, with claim -2, a row that says that a look from the bottom of the lanes was slow
  * (see read-starts.ts), and with claim -3 rows that say when to ask again (see take.ts).
  */
 export const exchange = (s: string, digest: string): string => `
 create or replace function ${s}.exchange_${digest}(p_now bigint, p_ours boolean, p_careful boolean, p_ids uuid[], p_fences int[], p_marks bigint[], p_results text[], p_runs float8[], p_held bigint[],
-  p_others json, p_following json, p_faceted uuid[], p_claims json)
+  p_others json, p_following json, p_faceted uuid[], p_durable json, p_claims json)
   returns table (out_claim int, out_settled smallint[], out_woken int[], out_dead_letters boolean, ${JOB_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
@@ -281,6 +298,7 @@ declare
   v_asked int := coalesce(cardinality(p_ids), 0) + coalesce(json_array_length(p_others), 0);
   v_done int := 0;
   v_others int[] := '{}';
+  v_free int[];
   v_woken int[];
   v_held uuid[] := '{}';
   v_claim record;
@@ -302,6 +320,7 @@ declare
   v_seen tid[];
   v_keyed int[];
   ${FREED}
+  ${SUSPENDED}
   v_running int;
   v_beyond int;
   v_may_wait boolean := not p_careful;
@@ -314,6 +333,9 @@ begin
   if p_ids is not null then
     ${complete(s)};
   end if;
+  if (p_durable -> 'waits') is not null then
+    ${storeWaits(s)};
+  end if;
   if p_others is not null then
     ${settleOthers(s)};
     if strpos(p_others::text, '${LIMIT_USES}') > 0 then
@@ -321,7 +343,8 @@ begin
     end if;
   end if;
   if v_asked > 0 and ${anyLimits(s)} then
-    ${freeHoldings(s, `(p_ids || array(select i.id from ${OTHERS}))`, "p_ours")};
+    ${freeHoldings(s, `(p_ids || array(select i.id from ${OTHERS}))`, { ours: "p_ours", ended: "v_done = v_asked" })};
+    v_may_wait := v_may_wait and not v_freed_holds;
     v_woken := nullif(v_woken || v_freed, '{}');
   end if;
   if v_asked > v_done then
@@ -329,14 +352,21 @@ begin
   end if;
   if p_following is not null then
     ${follow(s)};
-    if p_faceted is not null then
-      ${indexFacets(s, "p_faceted")} on conflict do nothing;
-    end if;
   end if;
-  if out_settled is not null or v_woken is not null then
+  if p_durable is not null then
+    ${leaveNoticesAndCall(s)};
+  end if;
+  if p_faceted is not null then
+    ${indexFacets(s, "p_faceted")} on conflict do nothing;
+  end if;
+  if out_settled is not null or v_woken is not null or p_durable is not null then
     out_claim := ${HEAD};
     out_woken := v_woken;
+    out_run_at := v_due_in;
+    out_attempt := v_notices;
     return next;
+    out_run_at := null;
+    out_attempt := null;
   end if;
   if p_claims is null then return; end if;
 
@@ -349,7 +379,7 @@ begin
     if v_repeats then
       return query
         with s as (
-          update ${s}.running set lease_until = v_now + v_claim.lease where worker = v_claim.worker and turn = v_claim.turn returning *
+          update ${s}.running set lease_until = v_now + v_claim.lease where worker = v_claim.worker and turn in (v_claim.turn, ${freeTurn("v_claim.turn")}) returning *
         ) select v_claims, null::smallint[], null::int[], q.dead_letters, ${JOB_COLUMNS}
         from s join ${s}.job j on j.id = s.id join ${s}.queue q on q.id = s.queue order by s.seq;
       get diagnostics v_got = row_count;
@@ -371,7 +401,7 @@ begin
       if v_keyed is not null or v_queue.limits is not null then
         v_folded := v_keyed is null or ${s}.fold_turns_${digest}(v_queue.id, v_now);
         if v_queue.limits::json -> 'rate' ->> 'units' is not null or exists (select from ${s}.limit_line where lane = any(v_keyed) and place = ${PLACE.ring}) then
-          return query select * from ${s}.take_${digest}(v_now, v_claims, v_queue.id, v_lanes, v_keyed, v_want, v_claim.lease, v_claim.turn, v_claim.worker, v_may_wait) t;
+          return query select * from ${s}.take_${digest}(v_now, v_claims, v_queue.id, v_lanes, v_keyed, v_want, v_claim.lease, v_claim.turn, v_claim.worker, v_may_wait, v_folded) t;
           get diagnostics v_got = row_count;
           v_want := v_want - (v_got - 1);
           v_may_wait := v_may_wait and v_got = 1 and v_queue.limits is null;

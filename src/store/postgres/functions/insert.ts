@@ -4,6 +4,7 @@ import { ADMITTED } from "../answers.ts";
 import { IN_LINE } from "../lines.ts";
 import { ownOr } from "./rates.ts";
 import { columnsOf, indexFacets, insertItems, isKeptForATime, newState, NOW, PLANNED, SHORT_LOCK_TIMEOUT, waitAtMost } from "./snippets.ts";
+import { hasParent } from "./step-marks.ts";
 import { costIn, keyIn } from "./turns.ts";
 
 /** A column with equal values may be given as its first value alone: `unnest` fills up with nulls. */
@@ -72,6 +73,9 @@ const ITEMS = `unnest(p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_at
 const DUE_AT = "(case when i.blocked then v_now else greatest(v_now, coalesce(i.run_at, v_now + i.delay)) end)";
 /** Whether an item counts against a capacity. */
 const COUNTS = `i.kind = ${ADMITTED.created} and i.blocked is not true`;
+/** Whether an item always fits, because another job calls it; and whether it may be refused. */
+const FITS = `${hasParent("i.extra")} is true as fits`;
+const MAY_BE_REFUSED = `${COUNTS} and not i.fits`;
 
 export const ADMIT_PARAMETERS = `p_ids uuid[], p_queues int[], p_lanes int[], p_priorities smallint[], p_delays bigint[], p_run_ats bigint[],
   p_max_retries smallint[], p_max_losts smallint[], p_retry_delays bigint[], p_timeouts bigint[], p_tags text[], p_extras text[],
@@ -112,7 +116,7 @@ const insertFreeKeys = (s: string): string => `
 
 /** The items with a limit key, and how many jobs of it may wait: `most`, null if any number may. */
 const keyedItems = (s: string): string => `(
-    select i.ord, i.kind, i.blocked, i.queue, i.id, i.lane, ${costIn("i.extra")} as cost, ${keyIn("i.extra")} as limit_key,
+    select i.ord, i.kind, i.blocked, ${FITS}, i.queue, i.id, i.lane, ${costIn("i.extra")} as cost, ${keyIn("i.extra")} as limit_key,
       ${ownOr(`(select k.own::jsonb from ${s}.limit_key k where k.queue = i.queue and k.key = ${keyIn("i.extra")})`, "waiting", "int", "(q.limits::jsonb -> 'perKey' ->> 'waiting')::int")} as most
     from ${ITEMS} join ${s}.queue q on q.id = i.queue where i.lane < 0) i`;
 
@@ -135,7 +139,7 @@ const refuseOfFullKeys = (s: string): string => `
   ), full_item as (
     select i.ord, i.most from (
       select i.*, r.places, count(*) filter (where ${COUNTS}) over (partition by i.queue, i.limit_key order by i.ord) as nth
-      from item i join room r on r.queue = i.queue and r.limit_key = i.limit_key) i where ${COUNTS} and i.nth > i.places
+      from item i join room r on r.queue = i.queue and r.limit_key = i.limit_key) i where ${MAY_BE_REFUSED} and i.nth > i.places
   )
   select array_agg((case when f.ord is null then i.kind else ${ADMITTED.fullKey} end)::smallint order by i.ord), array_agg(f.most order by i.ord) into v_kinds, v_mosts
   from ${ITEMS} left join full_item f on f.ord = i.ord`;
@@ -225,10 +229,10 @@ begin
     ), room as materialized (
       select b.id as queue, b.capacity - coalesce(w.amount, 0) as places from bounded b left join waiting w on w.queue = b.id
     )
-    select array_agg((case when (${COUNTS} and i.nth > i.places) or (i.kind = ${ADMITTED.fullKey} and i.nth >= i.places) then ${ADMITTED.full} else i.kind end)::smallint order by i.ord) into v_kinds
+    select array_agg((case when (${MAY_BE_REFUSED} and i.nth > i.places) or (i.kind = ${ADMITTED.fullKey} and i.nth >= i.places) then ${ADMITTED.full} else i.kind end)::smallint order by i.ord) into v_kinds
     from (
-      select i.ord, i.kind, i.blocked, count(*) filter (where ${COUNTS}) over (partition by i.queue order by i.ord) as nth, r.places
-      from ${ITEMS} left join room r on r.queue = i.queue
+      select i.ord, i.kind, i.blocked, i.fits, count(*) filter (where ${COUNTS}) over (partition by i.queue order by i.ord) as nth, r.places
+      from (select i.ord, i.kind, i.blocked, i.queue, ${FITS} from ${ITEMS}) i left join room r on r.queue = i.queue
     ) i;
   end if;
 

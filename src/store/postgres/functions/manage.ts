@@ -1,9 +1,9 @@
 /** Managing jobs: moves that somebody asked for, and removal. */
 import { MAX_MANUAL_CHANGES } from "../../../core/manual-change.ts";
-import { counterMetric, STATE } from "../../numbers.ts";
+import { counterMetric, NOTICE, STATE, STEP_STATE } from "../../numbers.ts";
 import { changeText } from "../../stored-manual-change.ts";
 import { PLACES } from "../tables.ts";
-import { CHANGED } from "../answers.ts";
+import { CHANGED, FORGET } from "../answers.ts";
 import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "../codec.ts";
 import {
   addDeltas,
@@ -22,6 +22,7 @@ import {
   TRANSITION,
   unindexFacets,
 } from "./snippets.ts";
+import { hasParent, hasSteps, withNextLife } from "./step-marks.ts";
 import { anyLimits, FREED, freeHoldings, keyIn } from "./turns.ts";
 
 /** How often to look for jobs that move meanwhile. */
@@ -58,6 +59,29 @@ const answerLeftOut = (s: string): string => `
     from unnest(v_left) m(id) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
     left join ${s}.job j on false left join ${s}.state s on false`;
 
+/** Forgets steps of moved jobs. */
+const forgetSteps = (s: string): string => `
+      v_with_steps := array(select j.id from unnest(v_moved) m(id)
+        cross join lateral (select id from ${s}.job where id = m.id and ${hasSteps("extra")} offset 0) j);
+      if v_with_steps <> '{}' then
+        delete from ${s}.step where job = any(v_with_steps) and (p_steps = ${FORGET.forget} or state = ${STEP_STATE.failed});
+        if p_steps = ${FORGET.forget} then
+          update ${s}.job set extra = ${withNextLife("extra")} where id = any(v_with_steps);
+        end if;
+      end if`;
+
+/** Leaves a notice for each moved job that was cancelled and has steps, and for each that another job called. */
+const leaveNotices = (s: string): string => `
+      insert into ${s}.notice (kind, notice)
+      select n.kind, n.notice from unnest(v_moved) m(id)
+      cross join lateral (select id, extra from ${s}.job where id = m.id and (${hasSteps("extra")} or ${hasParent("extra")}) offset 0) j
+      cross join lateral (
+        select ${NOTICE.cancel}, '{"kind":"cancel","id":"' || j.id || '"}' where t.to_state = ${STATE.cancelled} and ${hasSteps("j.extra")}
+        union all
+        select ${NOTICE.end}, '{"kind":"end","end":{"id":' || (j.extra::json -> 'parent' -> 'id')::text || ',"name":' || (j.extra::json -> 'parent' -> 'step')::text
+          || ',"life":' || (j.extra::json -> 'parent' ->> 'life') || ',"by":"' || j.id || ' ' || (select st.fence from ${s}.state st where st.id = j.id) || '",' || p_ending || '}}'
+        where p_ending is not null and ${hasParent("j.extra")}) n(kind, notice)`;
+
 /**
  * Applies one transition to each job (no id twice) whose state is one of p_from.
  *
@@ -68,12 +92,14 @@ const answerLeftOut = (s: string): string => `
  * `p_careful`: does not wait for rows of jobs or keys that others hold; after a few looks they are left out.
  * `p_manual`: the caller's part of a change by hand; null: it is none.
  * `p_payload`: the new payload, which has the facets `p_facets`; null: the present one stays.
+ * `p_steps`: which steps are forgotten, one of FORGET; null: none.
+ * `p_ending`: how the jobs end for those that called them, as the last fields of a notice `end`; null: they do not end.
  *
  * Out: the kind, one of CHANGED; done: was, and the job after; refused: was is the state that forbids it.
  */
 export const change = (s: string, digest: string): string => `
 create or replace function ${s}.change_${digest}(p_now bigint, p_careful boolean, p_ids uuid[], p_from smallint[], p_transition json,
-  p_manual text, p_payload text, p_facets text) returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
+  p_manual text, p_payload text, p_facets text, p_steps int, p_ending text) returns table (out_ord int, out_kind smallint, out_was smallint, ${SUMMARY_RETURNS}) ${PLANNED} as $$
 #variable_conflict use_column
 declare
   v_now bigint;
@@ -82,6 +108,7 @@ declare
   v_moved uuid[];
   v_was smallint[];
   v_keyless uuid[] := '{}';
+  v_with_steps uuid[];
   ${FREED}
   t record;
 begin
@@ -150,7 +177,7 @@ begin
     select coalesce(array_agg((p).id), '{}'), coalesce(array_agg(was), '{}') into v_moved, v_was from after;
 
     if ${STATE.running} = any(v_was) and ${anyLimits(s)} then
-      ${freeHoldings(s, "v_moved", "true")};
+      ${freeHoldings(s, "v_moved", { ours: "false", ended: "false" })};
     end if;
     if v_keyless && v_moved then
       delete from ${s}.key k using ${s}.job j, ${s}.lane l
@@ -162,6 +189,13 @@ begin
       with j as (select * from ${s}.job where id = any(v_moved)) ${unindexFacets(s)};
       update ${s}.job set payload = p_payload, facets = p_facets where id = any(v_moved);
       ${indexFacets(s, "v_moved")};
+    end if;
+
+    if p_steps is not null then
+      ${forgetSteps(s)};
+    end if;
+    if p_ending is not null or t.to_state = ${STATE.cancelled} then
+      ${leaveNotices(s)};
     end if;
 
     return query

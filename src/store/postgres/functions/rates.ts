@@ -6,9 +6,9 @@ export const busyBy = (busy: string, counted: string, interval: string, now: str
   `(case when coalesce(${busy}, 0) <= ${now} - ${CLOCK_STEP_MS} then ${now}::float8 when ${counted} = ${interval} then ${busy}
     else ${now} + ((${busy} - ${now}) / ${counted}) * ${interval} end)`;
 
-/** When a start of this cost is free. */
+/** When a start of this cost is free; null if it costs nothing, or there is no rate: then it has not to wait. */
 export const freeAt = (busy: string, interval: string, burst: string, cost: string): string =>
-  `(${busy} - (${burst} - least(${cost}, ${burst})) * ${interval})`;
+  `(case when ${cost} > 0 then ${busy} - (${burst} - least(${cost}, ${burst})) * ${interval} end)`;
 
 /** How long it has to wait; 0 if it may start now, or there is no rate. */
 export const waitFor = (free: string, now: string): string =>

@@ -19,6 +19,7 @@ import {
   tallyMetric,
   THRESHOLDS,
 } from "../../numbers.ts";
+import { RESUMED } from "../lines.ts";
 import { PLACES } from "../tables.ts";
 
 /** The server's own time, even if a test sets the time of jobs. */
@@ -171,6 +172,9 @@ export const unindexFacets = (schema: string): string => `
       and x.created_at = j.created_at and x.seq = j.seq offset 0) e
     where j.facets is not null))`;
 
+/** Whether the id of an item `i` is not known. Not by `not exists`: the server may read all ids for that, see `byKey`. */
+export const isNewJob = (schema: string): string => `(select j.id from ${schema}.job j where j.id = i.id) is null`;
+
 /** The state of a new item `i` that is due at that time. */
 export const newState = (dueAt: string): string =>
   `(case when i.blocked then ${STATE.blocked} when ${dueAt} > v_now then ${STATE.scheduled} else ${STATE.pending} end)::smallint`;
@@ -235,7 +239,10 @@ export const byKey = (column: string, item: string): string => `${column} = any(
 export const TRANSITION = `to_state smallint, bump int, give_back int, reset boolean, retry int, reset_losses boolean, loss int, snooze int, delay bigint,
   keep_result boolean, new_result text, keep_error boolean, new_error text, error_if_running boolean, ends boolean, new_run_ms float8, counter smallint, timed boolean`;
 
-/** All these columns after a transition. A cancel that ends a lease keeps the time of the lease. */
+/**
+ * All these columns after a transition. A cancel that ends a lease keeps the time of the lease, and a job that is blocked for a time has it there.
+ * That the next claim takes no units of a rate stays until then.
+ */
 export const applied = (job: string, transition: string, changes: Partial<Record<PlaceColumn, string>> = {}): string =>
   changed(job, {
     run_at: `coalesce(v_now + ${transition}.delay, ${job}.run_at)`,
@@ -246,8 +253,9 @@ export const applied = (job: string, transition: string, changes: Partial<Record
     retry_count: `(case when ${transition}.reset then 0 else ${job}.retry_count + ${transition}.retry end)::smallint`,
     snoozes: `(case when ${transition}.reset then 0 else ${job}.snoozes + ${transition}.snooze end)::smallint`,
     ended_at: `case when ${hasEnded(`${transition}.to_state`)} then v_now end`,
-    lease_until: `case when ${transition}.to_state = ${STATE.cancelled} and ${job}.state = ${STATE.running} then ${job}.lease_until end`,
-    turn: "null",
+    lease_until: `case when ${transition}.to_state = ${STATE.cancelled} and ${job}.state = ${STATE.running} then ${job}.lease_until
+      when ${transition}.to_state = ${STATE.blocked} then v_now + ${transition}.delay end`,
+    turn: `case when ${job}.turn = ${RESUMED} then ${RESUMED} end`,
     run_ms: `case when ${transition}.ends and ${job}.state = ${STATE.running} then coalesce(${transition}.new_run_ms, v_now - ${job}.started_at) else ${job}.run_ms end`,
     error: `case when ${transition}.keep_error or (${transition}.error_if_running and ${job}.state <> ${STATE.running}) then ${job}.error else ${transition}.new_error end`,
     result: `case when ${transition}.keep_result then ${job}.result else ${transition}.new_result end`,

@@ -16,8 +16,16 @@ const isIdle = (
     and not exists (select from ${s}.lane l where l.queue = k.queue and l.id < 0 and (exists (select from ${s}.limit_lined d where d.lane = l.id and d.key = k.key)
       or exists (select from ${s}.limit_due d where d.lane = l.id and d.key = k.key)))`;
 
+/** A call looks at so many pages of a table that may be large, from a random one on. */
+const SWEPT_PAGES = 100;
+
+const somePages = (table: string): string => `
+  v_page := floor(random() * greatest(1, pg_relation_size('${table}') / current_setting('block_size')::int - ${SWEPT_PAGES - 1}))::bigint`;
+const inSomePages = (row: string): string =>
+  `${row}.ctid >= format('(%s,0)', v_page)::tid and ${row}.ctid < format('(%s,0)', v_page + ${SWEPT_PAGES})::tid`;
+
 /**
- * Out: how many rows were dropped.
+ * Out: how many rows were dropped. Cost: SWEPT_PAGES of the keys and of the pending jobs with keys, and what is held.
  *
  * Idle keys are looked for without a lock, and looked at again under the lock of folds, in a statement of its own: a fold that came between may
  * have put a line of the key into its ring, and a line must not lose the row of its key. So folds wait only for the few keys that are dropped.
@@ -30,10 +38,13 @@ declare
   v_idle_queues int[];
   v_idle_keys text[];
   v_queues int[];
+  v_page bigint;
   v_count bigint := 0;
   v_more bigint;
 begin
-  select array_agg(queue), array_agg(key) into v_idle_queues, v_idle_keys from (select k.queue, k.key from ${s}.limit_key k where ${isIdle(s)} limit p_limit) i;
+  ${somePages(`${s}.limit_key`)};
+  select array_agg(queue), array_agg(key) into v_idle_queues, v_idle_keys from (
+    select k.queue, k.key from ${s}.limit_key k where ${inSomePages("k")} and ${isIdle(s)} limit p_limit) i;
   if v_idle_queues is not null then
     v_queues := array(select q from (select distinct u.q from unnest(v_idle_queues) u(q)) d where pg_try_advisory_xact_lock(hashtext('${s}.turns'), q));
     with idle as materialized (
@@ -46,6 +57,7 @@ begin
       delete from ${s}.limit_key k using idle i where k.queue = i.queue and k.key = i.key returning 1
     ) select count(*) into v_count from keys;
   end if;
+  ${somePages(`${s}.limit_lined`)};
   with spare as (
     delete from ${s}.limit_holding where id = any(array(select h.id from ${s}.limit_holding h where not exists (select from ${s}.running r where r.id = h.id) limit p_limit)) returning queue, key
   ), rechecked as (insert into ${s}.limit_recheck (queue, key) select distinct queue, key from (
@@ -56,7 +68,7 @@ begin
     delete from ${s}.limit_charge where ctid = any(array(select ctid from ${s}.limit_charge where units = 0 and held_until <= v_now limit p_limit for update skip locked)) returning 1
   ), stale as (
     delete from ${s}.limit_lined where ctid = any(array(select d.ctid from ${s}.limit_lined d
-      where not exists (select from ${s}.ready r where r.id = d.id and r.run_at = d.run_at) limit p_limit for update of d skip locked)) returning 1
+      where ${inSomePages("d")} and not exists (select from ${s}.ready r where r.id = d.id and r.run_at = d.run_at) limit p_limit for update of d skip locked)) returning 1
   ) select (select count(*) from spare) + (select count(*) from over) + (select count(*) from stale) into v_more;
   return v_count + v_more;
 end $$;`;

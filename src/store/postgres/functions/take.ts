@@ -13,11 +13,12 @@ import { STRICT_HEAD_START_MS } from "../../../core/rank.ts";
 import { STATE } from "../../numbers.ts";
 import { ASK_AGAIN } from "../answers.ts";
 import { JOB_COLUMNS, JOB_RETURNS } from "../codec.ts";
-import { BUSY_MS, NO_KEY, PLACE } from "../lines.ts";
+import { BUSY_MS, NO_KEY, PLACE, RESUMED } from "../lines.ts";
+import { chooseEqually, EQUAL, takeEqually } from "./equal-turns.ts";
 import { GRANTED, TAKEN } from "./exchange.ts";
 import { burstOf, busyBy, freeAt, intervalOf, ownOr, waitFor } from "./rates.ts";
 import { addMoves, changed, SERVER_TIME } from "./snippets.ts";
-import { costIn, nextAwake } from "./turns.ts";
+import { costIn, keyIn, nextAwake } from "./turns.ts";
 
 /** How many rounds a claim makes at most, and how often it waits for lines that others hold. */
 const MOST_ROUNDS = 50;
@@ -63,17 +64,28 @@ const lockQueue = (s: string): string => `
 const NOT_COUNTED = (s: string): string => `r.queue = p_queue and not exists (select from ${s}.limit_holding h where h.id = r.id)`;
 
 /**
- * Counts the leases that were granted before there was a limit. Their rows are locked first: an end that began before would not see that its
- * lease is counted now, and leave the count behind. If such ends are under way, the next claim drops what they left.
+ * Counts the leases that were granted before there was a limit, under the lock of their queue. Their rows are locked first: an end that began before
+ * would not see that its lease is counted now, and leave the count behind. If such ends are under way, the next claim drops what they left.
  */
-const recount = (s: string): string => `
-    select count(*) into v_locked from (select from ${s}.running r where ${NOT_COUNTED(s)} for update skip locked) l;
-    insert into ${s}.limit_holding (id, queue, key) select r.id, p_queue, '${NO_KEY}' from ${s}.running r where ${NOT_COUNTED(s)} on conflict do nothing;
-    get diagnostics v_counted = row_count;
-    delete from ${s}.limit_holding h where h.queue = p_queue and h.key = '${NO_KEY}' and not exists (select from ${s}.running r where r.id = h.id);
-    if v_counted <= v_locked and v_key.recount_since < extract(epoch from clock_timestamp()) * 1000 - ${RECOUNT_MS} then
-      update ${s}.limit_key set recount_since = null where queue = p_queue and key = '${NO_KEY}';
-    end if`;
+export const recount = (s: string, digest: string): string => `
+create or replace function ${s}.recount_${digest}(p_queue int) returns void language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_locked int;
+  v_counted int;
+begin
+  select count(*) into v_locked from (select from ${s}.running r where ${NOT_COUNTED(s)} for update skip locked) l;
+  insert into ${s}.limit_holding (id, queue, key) select r.id, p_queue, coalesce(j.key, '${NO_KEY}') from ${s}.running r
+    left join lateral (select ${keyIn("extra")} as key from ${s}.job where id = r.id and r.lane < 0 offset 0) j on true where ${NOT_COUNTED(s)} on conflict do nothing;
+  get diagnostics v_counted = row_count;
+  with spare as (
+    delete from ${s}.limit_holding h where h.queue = p_queue and not exists (select from ${s}.running r where r.id = h.id) returning h.key
+  ) insert into ${s}.limit_recheck (queue, key) select distinct p_queue, key from spare where key <> '${NO_KEY}';
+  if v_counted <= v_locked then
+    update ${s}.limit_key set recount_since = null
+      where queue = p_queue and key = '${NO_KEY}' and recount_since < extract(epoch from clock_timestamp()) * 1000 - ${RECOUNT_MS};
+  end if;
+end $$;`;
 
 /**
  * Locks a queue with a running limit until the commit, so that its claims come one after the other. Out: how many more leases it may have; null:
@@ -85,14 +97,12 @@ create or replace function ${s}.room_${digest}(p_queue int, p_running int, p_wan
 declare
   v_room int;
   v_key record;
-  v_locked int;
-  v_counted int;
 begin
   ${lockQueue(s)};
   if not found then return null; end if;
   select recount_since, full_up into v_key from ${s}.limit_key where queue = p_queue and key = '${NO_KEY}';
   if v_key.recount_since is not null then
-    ${recount(s)};
+    perform ${s}.recount_${digest}(p_queue);
   end if;
   v_room := greatest(0, p_running - (select count(*) from (select from ${s}.limit_holding where queue = p_queue limit p_running) h));
   if v_key.full_up <> (v_room < p_want) then
@@ -109,6 +119,7 @@ const lookAtQueue = (s: string, digest: string): string => `
   else
     ${lockQueue(s)};
     v_room := case when found then v_want end;
+    if found and v_recounts then perform ${s}.recount_${digest}(p_queue); end if;
   end if;
   if v_room is null then
     out_claim := ${ASK_AGAIN};
@@ -128,7 +139,10 @@ const lookAtQueue = (s: string, digest: string): string => `
 const sourcesAt = (s: string): string => `
     select array_agg(plain), array_agg(keyed), array_agg(lead) into v_plain, v_keyed, v_leads from (
       select max(id) filter (where id > 0) as plain, min(id) filter (where id < 0) as keyed, min(priority) * v_queue.head_start as lead
-      from ${s}.typed_lane where id = any(p_lanes || p_keyed) and (v_level is null or priority = v_level) group by type, priority order by random()) t`;
+      from ${s}.typed_lane where id = any(p_lanes || p_keyed) and (v_level is null or priority = v_level) group by type, priority order by random()) t;
+      if v_turns then
+        v_plain := array(select case when exists (select from ${s}.ready where lane = u.lane) then u.lane end from unnest(v_plain) with ordinality u(lane, n) order by n);
+      end if`;
 
 /** Locks the first lines of each ring. The jobs without a key are a line, too. */
 const lockLines = (s: string): string => `
@@ -147,23 +161,42 @@ const lockLines = (s: string): string => `
       ) e;
       v_clocks := array(select coalesce((select clock from ${s}.limit_line where lane = u.lane and key = '${NO_KEY}'), 0) from unnest(v_keyed) with ordinality u(lane, src) order by src)`;
 
-/** Locks the rows of limited keys. Lines whose keys others hold are passed over. */
+/**
+ * Locks the rows of limited keys. Lines whose keys others hold are passed over. Tells whether the lines are equal: see equal-turns.ts. What a
+ * row says is read as it is locked, or if it is not locked, after the look for charges: a hold is a charge until a claim has added it up.
+ */
 const lockKeys = (s: string, digest: string): string => `
-      select array_agg(k.key) into v_limited from ${s}.limit_key k
-      where k.queue = p_queue and k.key = any(v_keys) and k.key <> '${NO_KEY}'
-        and (v_key_limited or k.own is not null or exists (select from ${s}.limit_charge c where c.queue = p_queue and c.key = k.key));
+      v_charged := exists (select from ${s}.limit_charge where queue = p_queue);
+      v_equal := v_turns and not v_careful and not v_charged and v_interval is null and v_key_rate is null
+        and cardinality(v_keyed) = 1 and array_position(v_keys, '${NO_KEY}') is null;
+      if v_key_limited then
+        select array_agg(key), coalesce(bool_and(${isUsual("l")}), true) and v_equal into v_locked, v_equal from (
+          select key, own, held_until from ${s}.limit_key where queue = p_queue and key = any(v_keys) and key <> '${NO_KEY}' for update skip locked) l;
+        v_limited := array_remove(v_keys, '${NO_KEY}');
+      else
+        select array_agg(k.key) filter (where k.own is not null or (v_charged and exists (select from ${s}.limit_charge c where c.queue = p_queue and c.key = k.key))),
+          coalesce(bool_and(${isUsual("k")}), true) and v_equal into v_limited, v_equal
+        from ${s}.limit_key k where k.queue = p_queue and k.key = any(v_keys) and k.key <> '${NO_KEY}';
+        if v_limited is not null then
+          select array_agg(key) into v_locked from (
+            select key from ${s}.limit_key where queue = p_queue and key = any(v_limited) for update skip locked) l;
+        end if;
+      end if;
       if v_limited is not null then
-        select coalesce(array_agg(key), '{}') into v_locked from (
-          select key from ${s}.limit_key where queue = p_queue and key = any(v_limited) for update skip locked) l;
-        if cardinality(v_locked) < cardinality(v_limited) then
+        v_locked := coalesce(v_locked, '{}');
+        -- A key may have several lines.
+        if cardinality(v_locked) < cardinality(v_limited) and exists (select unnest(v_limited) except select unnest(v_locked)) then
           v_busy_keys := true;
           v_passed := v_passed || array(select unnest(v_limited) except select unnest(v_locked));
         end if;
-        if exists (select from ${s}.limit_charge where queue = p_queue and key = any(v_locked)) then
+        if v_charged then
           perform ${s}.absorb_${digest}(p_queue, k.key)
           from ${s}.limit_key k where k.queue = p_queue and k.key = any(v_locked) and exists (select from ${s}.limit_charge c where c.queue = p_queue and c.key = k.key);
         end if;
       end if`;
+
+/** Whether a key has neither limits of its own nor a hold. */
+const isUsual = (key: string): string => `${key}.own is null and coalesce(${key}.held_until, 0) <= v_now`;
 
 /** What a line may give, in the columns of `base`: weight, room (null: any), hold, and of its rate when all is back, interval and burst. */
 const limitsOfLines = (s: string): string => `
@@ -195,15 +228,15 @@ const choose = (s: string): string => `
         from share s cross join lateral (
           select d.*, row_number() over (order by d.run_at, d.seq) as nth from (
             select r.tid, d.ctid as lined, d.id, d.run_at, d.seq, d.cost from ${s}.limit_lined d
-              cross join lateral (select ctid as tid from ${s}.ready where id = d.id and run_at = d.run_at and lane = d.lane offset 0) r
+              cross join lateral (select ctid as tid from ${s}.ready where lane = d.lane and run_at = d.run_at and seq = d.seq offset 0) r
             where d.lane = s.lane and d.key = s.key order by d.run_at, d.seq limit s.most) d
         ) x where s.plain is null and s.most > 0
         union all
         select s.ord, s.src, s.key, s.lead, null, null, null, null, s.start + (x.nth - 1) / s.weight, x.tid, null, x.id, x.run_at, x.seq,
-          case when v_interval is null then 1 else (select ${costIn("j.extra")} from ${s}.job j where j.id = x.id) end
+          case when v_interval is null then 1 when x.turn = ${RESUMED} then 0 else (select ${costIn("j.extra")} from ${s}.job j where j.id = x.id) end
         from share s cross join lateral (
           select r.*, row_number() over (order by r.run_at, r.seq) as nth from (
-            select ctid as tid, id, run_at, seq from ${s}.ready where lane = s.plain order by run_at, seq limit s.most for update skip locked) r
+            select ctid as tid, id, run_at, seq, turn from ${s}.ready where lane = s.plain order by run_at, seq limit s.most for update skip locked) r
         ) x where s.plain is not null
       ), ordered as (
         select *, row_number() over (order by case when v_turns then nth_of_type else run_at - lead end, case when v_turns then src else seq end) as o
@@ -244,8 +277,8 @@ const move = (s: string): string => `
 /** Writes what the chosen jobs hold and take, and answers them in order. */
 const keepAccounts = (s: string): string => `
           delete from ${s}.limit_lined where ctid = any(t_lined);
-          insert into ${s}.limit_holding (id, queue, key) select id, p_queue, key from unnest(t_ids, t_keys) u(id, key) where v_running is not null or key <> '${NO_KEY}'
-            on conflict do nothing;
+          insert into ${s}.limit_holding (id, queue, key) select id, p_queue, key from unnest(t_ids, t_keys, t_lines) u(id, key, line)
+            where v_running is not null or (key <> '${NO_KEY}' and (v_key_running is not null or b_rooms[array_position(b_ords, line::bigint)] is not null)) on conflict do nothing;
           if v_turns then
             update ${s}.limit_line x set clock = greatest(x.clock, c.start), tag = coalesce(c.tag, x.tag) from (
               select v_line_lanes[line] as lane, max(start) as start, max(start + 1 / b_weights[array_position(b_ords, line::bigint)]) filter (where key = '${NO_KEY}') as tag
@@ -275,9 +308,12 @@ const placeLines = (s: string): string => `
           from of_key o left join lateral (select d.cost from ${s}.limit_lined d
             where d.lane = o.lane and d.key = o.key and (o.taken > 0 or exists (select from ${s}.ready r where r.id = d.id)) order by d.run_at, d.seq limit 1) h on true
         ), rated as (
-          update ${s}.limit_key k set busy_until = b_busy[r.nth] + r.key_spent * b_ivls[r.nth], interval_ms = b_ivls[r.nth]
-          from (select distinct on (key) key, nth, key_spent from of_key where b_ivls[nth] is not null) r
-          where k.queue = p_queue and k.key = r.key and (r.key_spent > 0 or k.interval_ms <> b_ivls[r.nth])
+          update ${s}.limit_key k set busy_until = r.busy, interval_ms = r.ivl
+          from (
+            select l.tid, b_busy[o.nth] + o.key_spent * b_ivls[o.nth] as busy, b_ivls[o.nth] as ivl, o.key_spent
+            from (select distinct on (key) key, nth, key_spent from of_key where b_ivls[nth] is not null) o
+              cross join lateral (select ctid as tid from ${s}.limit_key where queue = p_queue and key = o.key offset 0) l) r
+          where k.ctid = r.tid and (r.key_spent > 0 or k.interval_ms <> r.ivl)
         ), moved as (
           update ${s}.limit_line x set tag = coalesce(m.tag, x.tag), place = m.place, until = m.until
           from (
@@ -292,11 +328,11 @@ const placeLines = (s: string): string => `
 
 /**
  * Takes up to p_want jobs of a queue with limits or limit keys, from lanes without keys (p_lanes) and with keys (p_keyed, or null). `p_may_wait`:
- * the call holds no line and no queue yet. Out: as `exchange`; and one row with claim -3 that has the number of the claim, and as
+ * the call holds no line and no queue yet. `p_folded`: it has folded the rechecks of the queue. Out: as `exchange`; and one row with claim -3 that has the number of the claim, and as
  * run_at in how many milliseconds to ask again, or null.
  */
 export const take = (s: string, digest: string): string => `
-create or replace function ${s}.take_${digest}(p_now bigint, p_claim int, p_queue int, p_lanes int[], p_keyed int[], p_want int, p_lease bigint, p_turn bigint, p_worker text, p_may_wait boolean)
+create or replace function ${s}.take_${digest}(p_now bigint, p_claim int, p_queue int, p_lanes int[], p_keyed int[], p_want int, p_lease bigint, p_turn bigint, p_worker text, p_may_wait boolean, p_folded boolean)
   returns table (out_claim int, out_settled smallint[], out_woken int[], out_dead_letters boolean, ${JOB_RETURNS}) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -313,9 +349,10 @@ declare
   v_key_running int;
   v_key_rate jsonb;
   v_key_limited boolean;
+  v_recounts boolean;
   v_strict boolean;
   v_turns boolean;
-  v_folded boolean := true;
+  v_folded boolean := p_folded;
   v_busy_keys boolean := false;
   v_waits int := 0;
   v_holds boolean := false;
@@ -328,12 +365,15 @@ declare
   v_got int;
   v_moved int;
   v_charged boolean;
+  v_equal boolean;
+  v_careful boolean := false;
   v_plain int[]; v_keyed int[]; v_leads bigint[]; v_clocks float8[];
   v_ring_lanes int[]; v_ring_tids tid[];
   v_srcs bigint[]; v_line_lanes int[]; v_keys text[]; v_tags float8[]; v_tids tid[]; v_line_plain int[]; v_line_leads bigint[];
   v_limited text[]; v_locked text[]; v_passed text[] := '{}';
   t_tids tid[]; t_lined tid[]; t_ids uuid[]; t_lines bigint[]; t_keys text[]; t_costs int[]; t_starts float8[];
   b_ords bigint[]; b_starts float8[]; b_weights float8[]; b_rooms int[]; b_holds bigint[]; b_busy float8[]; b_ivls float8[]; b_bursts float8[];
+  ${EQUAL}
 begin
   select p_lease as lease, p_turn as turn, p_worker as worker into v_claim;
   select id, head_start, dead_letters, limits into v_queue from ${s}.queue where id = p_queue;
@@ -345,12 +385,14 @@ begin
   v_key_rate := nullif(v_limits -> 'perKey' -> 'rate', 'null');
   v_key_limited := v_key_running is not null or v_key_rate is not null;
   v_strict := v_queue.head_start = ${STRICT_HEAD_START_MS};
-  if v_running is not null or v_interval is not null then
+  -- A limit was set: leases that were granted without it are counted first.
+  v_recounts := coalesce((select recount_since is not null from ${s}.limit_key where queue = p_queue and key = '${NO_KEY}'), v_limits is not null);
+  if v_running is not null or v_interval is not null or v_recounts then
     ${lookAtQueue(s, digest)};
   end if;
 
   loop
-    if p_keyed is not null then v_folded := ${s}.fold_turns_${digest}(p_queue, v_now); end if;
+    if p_keyed is not null and v_waits > 0 then v_folded := ${s}.fold_turns_${digest}(p_queue, v_now); end if;
     v_turns := v_strict and exists (select from ${s}.limit_line where lane = any(p_keyed) and place = ${PLACE.ring});
     for v_level in select distinct case when v_turns then priority end from ${s}.lane where id = any(p_lanes || p_keyed) order by 1 desc loop
       ${sourcesAt(s)};
@@ -366,18 +408,22 @@ begin
           v_busy_keys := true;
         end if;
         ${lockKeys(s, digest)};
-        v_charged := exists (select from ${s}.limit_charge where queue = p_queue);
-        ${choose(s)};
         v_got := 0;
         v_moved := 0;
-        if t_ids is not null then
-          ${move(s)};
-          if v_got > 0 then
-            ${keepAccounts(s)};
+        if v_equal then
+          ${chooseEqually(s)};
+          ${takeEqually(s)};
+        else
+          ${choose(s)};
+          if t_ids is not null then
+            ${move(s)};
+            if v_got > 0 then
+              ${keepAccounts(s)};
+            end if;
           end if;
-        end if;
-        if v_tids is not null and b_ords is not null then
-          ${placeLines(s)};
+          if v_tids is not null and b_ords is not null then
+            ${placeLines(s)};
+          end if;
         end if;
         v_want := v_want - v_got;
         v_total := v_total + v_got;

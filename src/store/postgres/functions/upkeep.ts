@@ -21,10 +21,44 @@ import {
 } from "./snippets.ts";
 import { ADMIT_PARAMETERS } from "./insert.ts";
 
+/** Those of `due` whose time has come, the longest due first. */
+const DUE = "run_at >= v_floor and run_at <= v_now order by run_at, seq limit p_limit for update skip locked";
+
+const takeDue = (s: string): string => `
+    with gone as (
+      delete from ${s}.due where ctid = any(array(select ctid from ${s}.due where ${DUE})) returning *
+    )`;
+
+/** The longest due of `due` and of `blocked`, whose rows have their time as that of a lease. */
+const takeDueAndBlocked = (s: string): string => `
+    with chosen as materialized (
+      select * from (
+        select * from (select 'due' as place, ctid as tid, run_at as at, seq from ${s}.due where ${DUE}) d
+        union all
+        select * from (select 'blocked', ctid, lease_until, seq from ${s}.blocked where lease_until <= v_now order by lease_until, seq limit p_limit for update skip locked) b
+      ) c order by at, seq limit p_limit
+    ), of_due as (delete from ${s}.due where ctid = any(array(select tid from chosen where place = 'due')) returning *)
+    , of_blocked as (delete from ${s}.blocked where ctid = any(array(select tid from chosen where place = 'blocked')) returning *)
+    , gone as (select * from of_due union all select * from of_blocked)`;
+
+/** Makes the jobs of `gone` pending. */
+const makePending = (s: string): string => `
+    , moved as (insert into ${s}.ready select ${changed("g", { updated_at: "v_now", state: `${STATE.pending}`, lease_until: "null" })} from gone g)
+    , counted as (${addDeltas(
+      s,
+      `select g.queue, null::int as lane, c.metric, c.amount from gone g
+       cross join lateral (values (${tallyOf("g.state", "g.priority")}, -1), (${tallyOf(STATE.pending, "g.priority")}, 1)) c(metric, amount)`,
+    )})
+    select count(*), array_agg(distinct queue), max(run_at) filter (where state <> ${STATE.blocked}), array_agg(id order by seq) filter (where p_tell),
+      array_agg(lane order by seq) filter (where p_tell)
+    into out_moved, out_queues, out_last, out_ids, out_lanes from gone`;
+
 /**
  * Makes due jobs pending, the longest due first, from p_floor on (see read-starts.ts; null: from the bottom). Out: how many, when the next
- * one is due, the queues that have work now, the time, the latest due time taken, and whether it was slow for so few jobs; with p_tell also
- * their ids and lanes.
+ * one is due, the queues that have work now, the time, the latest due time taken of `due`, and whether it was slow for so few jobs; with p_tell
+ * also their ids and lanes.
+ *
+ * Suspended jobs that are blocked until a time are rare: their index is looked at, and only if one is due, both tables are read.
  */
 export const promote = (s: string, digest: string): string => `
 create or replace function ${s}.promote_${digest}(p_now bigint, p_limit int, p_floor bigint, p_tell boolean, out out_moved int, out out_next bigint,
@@ -36,19 +70,13 @@ declare
   v_floor bigint := coalesce(p_floor, 0);
   v_began timestamptz := clock_timestamp();
 begin
-  with gone as (
-    delete from ${s}.due where ctid = any(array(
-      select ctid from ${s}.due where run_at >= v_floor and run_at <= v_now order by run_at, seq limit p_limit for update skip locked))
-    returning *
-  ), moved as (insert into ${s}.ready select ${changed("g", { updated_at: "v_now", state: `${STATE.pending}` })} from gone g)
-  , counted as (${addDeltas(
-    s,
-    `select g.queue, null::int as lane, c.metric, c.amount from gone g
-     cross join lateral (values (${tallyOf("g.state", "g.priority")}, -1), (${tallyOf(STATE.pending, "g.priority")}, 1)) c(metric, amount)`,
-  )})
-  select count(*), array_agg(distinct queue), max(run_at), array_agg(id order by seq) filter (where p_tell),
-    array_agg(lane order by seq) filter (where p_tell) into out_moved, out_queues, out_last, out_ids, out_lanes from gone;
-  select run_at into out_next from ${s}.due where run_at >= v_floor order by run_at limit 1;
+  if exists (select from ${s}.blocked where lease_until <= v_now) then
+    ${takeDueAndBlocked(s)}${makePending(s)};
+  else
+    ${takeDue(s)}${makePending(s)};
+  end if;
+  out_next := least((select run_at from ${s}.due where run_at >= v_floor order by run_at limit 1),
+    (select lease_until from ${s}.blocked where lease_until is not null order by lease_until limit 1));
   out_now := v_now;
   out_slow := clock_timestamp() - v_began > interval '2 ms' + interval '50 us' * out_moved;
 end $$;`;
