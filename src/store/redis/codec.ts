@@ -13,6 +13,7 @@ import {
 } from "../../core/job.ts";
 import type { Facets } from "../../core/facets.ts";
 import type { ScheduleRecord, ScheduleSpec } from "../../core/schedule-record.ts";
+import type { Parent } from "../../core/steps.ts";
 import { ATTEMPT_OUTCOME, STATE, statusOf } from "../numbers.ts";
 import type { Claim, LeasedRecord } from "../store.ts";
 import { readError, withoutStack } from "../stored-error.ts";
@@ -59,6 +60,7 @@ interface Extra {
   meta?: string;
   webhookUrl?: string;
   backoff?: string;
+  parent?: Parent;
   /** The last one, because scripts cut it out. */
   facets?: Facets;
 }
@@ -78,11 +80,12 @@ export function encodeBody(job: NewJob): string {
 }
 
 function encodeExtra(job: NewJob): string {
-  const { maxRetries, maxLost, retryDelayMs, timeoutMs, tags, meta, webhookUrl, backoff, facets } = job;
+  const { maxRetries, maxLost, retryDelayMs, timeoutMs, tags, meta, webhookUrl, backoff, parent, facets } = job;
   const isUsual = maxRetries === USUAL.maxRetries && retryDelayMs === USUAL.retryDelayMs && timeoutMs === USUAL.timeoutMs;
   const losesAsUsual = maxLost === usualMaxLost(maxRetries);
   const waitsAsUsual = backoff === USUAL.backoff;
-  const isPlain = isUsual && losesAsUsual && waitsAsUsual && tags.length === 0 && meta === null && webhookUrl === null && facets === null;
+  const isBare = tags.length === 0 && meta === null && webhookUrl === null && facets === null && !isCalled(job);
+  const isPlain = isUsual && losesAsUsual && waitsAsUsual && isBare;
   if (isPlain) return "";
   const extra: Extra = {};
   if (!isUsual) Object.assign(extra, { maxRetries, retryDelayMs, timeoutMs });
@@ -91,6 +94,7 @@ function encodeExtra(job: NewJob): string {
   if (meta !== null) extra.meta = meta;
   if (webhookUrl !== null) extra.webhookUrl = webhookUrl;
   if (!waitsAsUsual) extra.backoff = backoff;
+  if (parent) extra.parent = parent;
   if (facets !== null) extra.facets = facets;
   return JSON.stringify(extra);
 }
@@ -99,7 +103,18 @@ function encodeExtra(job: NewJob): string {
 export function encodeFlags(job: NewJob): string {
   const { idempotencyKey, facets, limitKey } = job;
   const flags = (idempotencyKey === null ? 0 : HEAD_FLAG.keyed) + (facets === null ? 0 : HEAD_FLAG.faceted);
-  return String(flags + (hasLimitPart(job) ? HEAD_FLAG.costed : 0) + (limitKey === null ? 0 : HEAD_FLAG.limited));
+  const ofLimits = (hasLimitPart(job) ? HEAD_FLAG.costed : 0) + (limitKey === null ? 0 : HEAD_FLAG.limited);
+  return String(flags + ofLimits + (isCalled(job) ? HEAD_FLAG.called : 0));
+}
+
+/** Whether another job calls it. */
+export function isCalled({ parent }: NewJob): boolean {
+  return parent !== null && parent !== undefined;
+}
+
+/** Who called a job, from the line of its unusual fields. */
+export function parentIn(line: string): Parent {
+  return (JSON.parse(line) as Extra).parent!;
 }
 
 /** Whether its body has its cost and limit key: most jobs have neither. */
@@ -277,6 +292,8 @@ function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<Jo
     facets: extra.facets ?? null,
     limitKey,
     cost,
+    hasSteps: (flags & HEAD_FLAG.hasSteps) !== 0,
+    parent: extra.parent ?? null,
     workerId: null,
     fence: 0,
     createdAt,

@@ -1,5 +1,8 @@
 /** THE CALLS OF AN EXCHANGE: which script is sent with which arguments, and how its answer is read. */
+import type { NewJob } from "../../core/job.ts";
 import { isPlainEnd } from "../../core/lifecycle.ts";
+import type { Notice } from "../../core/steps.ts";
+import { tenBitsOf } from "../../lib/id.ts";
 import { LARGEST_FENCE } from "../numbers.ts";
 import type { Claim, Settlement } from "../store.ts";
 import { digits, type Granted, type GrantedIn, listOf, numberOf, readLanes, type Reply, textOf } from "./codec.ts";
@@ -8,10 +11,13 @@ import { MOST_PER_EXCHANGE } from "./context.ts";
 import { shortId } from "./ids.ts";
 import { encodeJobs } from "./insert.ts";
 import { KIND_DIGITS } from "./layout.ts";
+import { encodeNotice } from "./notices.ts";
 import type { ScriptCall } from "./session.ts";
 import { EXCHANGE, EXCHANGE_FOLLOWED } from "./statements/exchange.ts";
 import { EXCHANGE_PLAIN } from "./statements/exchange-plain.ts";
+import { EXCHANGE_STEPS } from "./statements/exchange-steps.ts";
 import type { Script } from "./statements/script.ts";
+import { encodeStep } from "./steps.ts";
 
 /** A claim that looks into queues of one partition. */
 export interface Look {
@@ -51,8 +57,13 @@ function arePlainEnds(settlements: readonly Settlement[]): boolean {
  */
 export function isEnd(settlement: Settlement): boolean {
   const { fence, transition, outcome, ifExpired, followUp } = settlement;
-  const isUsual = outcome === "completed" && fence <= LARGEST_FENCE && !ifExpired && !followUp;
+  const isUsual = outcome === "completed" && fence <= LARGEST_FENCE && !ifExpired && !followUp && !isDurable(settlement);
   return isUsual && !usesLimits(settlement) && isPlainEnd(transition);
+}
+
+/** Whether a settlement has steps or a notice to store. */
+function isDurable({ waits = [], calls = [], notice }: Settlement): boolean {
+  return waits.length > 0 || calls.length > 0 || notice !== undefined;
 }
 
 /** Whether a settlement says something of rates, or of the limit key of its job. */
@@ -86,17 +97,15 @@ function encodeLook(look: Look, name: string): string[] {
 
 /** The call of EXCHANGE. With mode "a" its claims get what they were granted before. */
 export function wholeCall(settlements: readonly Settlement[], looks: readonly Look[], name: string, mode: "n" | "a"): ScriptCall {
-  const following = encodeFollowUps(settlements);
-  return {
-    script: following.length > 0 ? EXCHANGE_FOLLOWED : EXCHANGE,
-    args: [
-      ...encodeSettlements(settlements),
-      String(looks.length),
-      name,
-      ...looks.flatMap((look) => encodeClaim(look, mode)),
-      ...following,
-    ],
-  };
+  const following = followingOf(settlements);
+  const numbers = following.map(({ number }) => number);
+  const usual = [...encodeSettlements(settlements), String(looks.length), name, ...looks.flatMap((look) => encodeClaim(look, mode))];
+  if (settlements.some(isDurable)) {
+    const args = [...encodeDurable(settlements, following), ...usual, numbers.join(), ...encodeJobs(following.map(({ job }) => job))];
+    return { script: EXCHANGE_STEPS, args };
+  }
+  if (following.length === 0) return { script: EXCHANGE, args: usual };
+  return { script: EXCHANGE_FOLLOWED, args: [...usual, numbers.join(), ...encodeJobs(following.map(({ job }) => job))] };
 }
 
 function encodeClaim(look: Look, mode: "n" | "a"): string[] {
@@ -132,11 +141,39 @@ function encodeSettlements(settlements: readonly Settlement[]): string[] {
   return [String(shapes.size), ...described, String(settlements.length), ...args];
 }
 
-/** The additional arguments of EXCHANGE_FOLLOWED; none without follow-up jobs. */
-function encodeFollowUps(settlements: readonly Settlement[]): string[] {
-  const numbers = settlements.flatMap(({ followUp }, index) => (followUp ? index + 1 : []));
-  if (numbers.length === 0) return [];
-  return [numbers.join(), ...encodeJobs(numbers.map((number) => settlements[number - 1]!.followUp!))];
+/** A job to insert with the settlement of this number. */
+interface Following {
+  readonly number: number;
+  readonly job: NewJob;
+  readonly isCall: boolean;
+}
+
+/** The numbers of kinds have three digits: beside a follow-up job for each settlement, so many called jobs have one for certain. */
+const MOST_CALLS = 10 ** KIND_DIGITS - 1 - MOST_PER_EXCHANGE;
+
+/** The jobs that a call inserts: follow-up jobs, and those that suspended ones call in the same partition. */
+export function followingOf(settlements: readonly Settlement[]): Following[] {
+  const followUps = settlements.flatMap(({ followUp }, index) => (followUp ? { number: index + 1, job: followUp, isCall: false } : []));
+  const calls = settlements.flatMap((settlement, index) => callsHere(settlement).map((job) => ({ number: index + 1, job, isCall: true })));
+  return [...followUps, ...calls.slice(0, MOST_CALLS)];
+}
+
+function callsHere({ id, calls = [] }: Settlement): readonly NewJob[] {
+  return calls.filter((job) => tenBitsOf(job.id) === tenBitsOf(id));
+}
+
+/** The arguments that EXCHANGE_STEPS has before those of EXCHANGE_FOLLOWED. Called jobs that it does not insert leave a notice. */
+function encodeDurable(settlements: readonly Settlement[], following: readonly Following[]): string[] {
+  const inserted = new Set(following.map(({ job }) => job));
+  const entries = settlements.flatMap((settlement, index) => {
+    if (!isDurable(settlement)) return [];
+    const { waits = [], calls = [], notice } = settlement;
+    const notices: Notice[] = calls.filter((job) => !inserted.has(job)).map((job) => ({ kind: "insert", job }));
+    if (notice !== undefined) notices.push(notice);
+    return [[String(index + 1), String(waits.length), ...waits.flatMap(encodeStep), String(notices.length), ...notices.map(encodeNotice)]];
+  });
+  const ifEnded = following.map(({ job, isCall }) => (isCall ? encodeNotice({ kind: "insert", job }) : ""));
+  return [String(entries.length), ...entries.flat(), String(ifEnded.length), ...ifEnded];
 }
 
 // ── Answers ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -150,6 +187,8 @@ export interface Answer extends GrantedIn {
   /** When each look may find a job that waits for a time. */
   readonly againInMs: readonly (number | null)[];
   readonly hints: Reply;
+  /** How many notices it left. */
+  readonly notices: number;
 }
 
 export function readAnswer(script: Script, reply: Reply): Answer {
@@ -157,13 +196,14 @@ export function readAnswer(script: Script, reply: Reply): Answer {
 }
 
 function readWhole(reply: Reply): Answer {
-  const [now, letters, claims, lanes, failing, hints] = listOf(reply);
+  const [now, letters, claims, lanes, failing, hints, notices = 0] = listOf(reply);
   return {
     ...readNames(now, lanes, failing),
     letters: textOf(letters),
     claims: listOf(claims).map(grantedOf),
     againInMs: listOf(claims).map((claim) => readAgain(listOf(claim)[2])),
     hints: hints!,
+    notices: numberOf(notices),
   };
 }
 
@@ -180,6 +220,7 @@ function readPlain(reply: Reply): Answer {
     claims: [grantedOf([list.slice(0, recordsAt), list.slice(recordsAt, lanesAt)])],
     againInMs: [readAgain(again)],
     hints: [...NO_HINTS, ...list.slice(freedAt, -TAIL)],
+    notices: 0,
   };
 }
 

@@ -5,7 +5,7 @@ import { tenBitsOf } from "../../lib/id.ts";
 import type { Claim, ExchangeAnswer, Lease, LeaseAnswer, LeasedRecord, Note, Settlement } from "../store.ts";
 import { readGranted, type Reply, textOf } from "./codec.ts";
 import { byPartition, chunksOf, type Context, MOST_PER_EXCHANGE } from "./context.ts";
-import { isEnd, type Look, plainCall, readAnswer, wholeCall } from "./exchange-calls.ts";
+import { followingOf, isEnd, type Look, plainCall, readAnswer, wholeCall } from "./exchange-calls.ts";
 import { shortId } from "./ids.ts";
 import { EXCHANGE } from "./statements/exchange.ts";
 import { EXTEND, NOTE } from "./statements/leases.ts";
@@ -126,7 +126,7 @@ async function call(
   mode: "n" | "a" = "n",
 ): Promise<string> {
   const { session, keys, feed, registry } = context;
-  const followed = settlements.flatMap(({ followUp }) => followUp?.queue ?? []);
+  const followed = followingOf(settlements).map(({ job }) => job.queue);
   if (followed.length > 0) await registry.register(followed);
   // A try that claims has a name, so that the server recognises it if it arrives after its repeat.
   const name = mode === "n" && begun.length > 0 ? randomUUID() : "";
@@ -145,6 +145,7 @@ async function call(
     return granted.jobs.length === 0;
   });
   feed.sendHints(answer.hints);
+  feed.tellOfNotices(answer.notices);
   // The call whose answer was lost was not carried out: now claim for real.
   if (isRepeat && mode === "n" && unfilled.length > 0) await call(context, partition, [], unfilled, queuesOf);
   return answer.letters;

@@ -84,6 +84,11 @@ export class RedisFeed implements Feed, MessageListener {
     if (numberOf(lease) === 1) this.sendHint({ topic: "lease" });
   }
 
+  /** Only this process hears of notices that it left. */
+  tellOfNotices(left: number): void {
+    if (left > 0) this.tellHere({ topic: "notices" });
+  }
+
   sendHint(hint: Hint): void {
     this.tellHere(hint);
     this.tellOthers(hint);

@@ -1,5 +1,5 @@
 import type { NewJob } from "../../core/job.ts";
-import { tenBitsOf } from "../../lib/id.ts";
+import { haveSameTenBits, tenBitsOf } from "../../lib/id.ts";
 import { statusOf } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
 import {
@@ -10,6 +10,7 @@ import {
   encodeLimit,
   encodeWhen,
   hasLimitPart,
+  isCalled,
   listOf,
   numberOf,
   readJob,
@@ -17,16 +18,17 @@ import {
   type Reply,
   textOf,
 } from "./codec.ts";
-import { chunksOf, type Context } from "./context.ts";
+import { type Context, MOST_PER_SCRIPT } from "./context.ts";
 import { longId, shortId } from "./ids.ts";
 import { KIND_DIGITS, TAG } from "./layout.ts";
 import { INSERT } from "./statements/insert.ts";
 import { INSERT_PLAIN } from "./statements/insert-plain.ts";
 
-/** The indexes of one partition's jobs in the list. */
+/** Jobs of one partition, and their indexes in the list; null if they are the whole list. */
 interface Group {
   readonly partition: number;
-  readonly places: readonly number[];
+  readonly jobs: readonly NewJob[];
+  readonly places: readonly number[] | null;
 }
 
 /**
@@ -38,8 +40,8 @@ export async function insertJobs(context: Context, jobs: readonly NewJob[]): Pro
   const answers: InsertAnswer[] = Array.from({ length: jobs.length });
   const [first, ...others] = groupsOf(jobs);
   if (first === undefined) return answers;
-  const base = await insertGroup(context, jobs, first, others.length === 0 ? "" : "choose", answers);
-  await Promise.all(others.map((group) => insertGroup(context, jobs, group, base, answers)));
+  const base = await insertGroup(context, first, others.length === 0 ? "" : "choose", answers);
+  await Promise.all(others.map((group) => insertGroup(context, group, base, answers)));
   return answers;
 }
 
@@ -47,19 +49,12 @@ export async function insertJobs(context: Context, jobs: readonly NewJob[]): Pro
  * One call after the other: if one of two parallel calls were repeated, they could change places. The next jobs are encoded while the server
  * works on the last ones, so that neither waits for the other's part.
  */
-async function insertGroup(
-  context: Context,
-  jobs: readonly NewJob[],
-  { partition, places }: Group,
-  base: string,
-  answers: InsertAnswer[],
-): Promise<string> {
+async function insertGroup(context: Context, group: Group, base: string, answers: InsertAnswer[]): Promise<string> {
   let start = base;
-  const chunks = chunksOf(places);
-  let next = encodeChunk(jobs, partition, chunks[0]!, base);
-  for (let index = 0; index < chunks.length; index++) {
+  let next = encodeChunk(group, 0, base);
+  for (let from = 0; from < group.jobs.length; from += MOST_PER_SCRIPT) {
     const sent = insertChunk(context, next, start, answers);
-    if (index + 1 < chunks.length) next = encodeChunk(jobs, partition, chunks[index + 1]!, base);
+    if (from + MOST_PER_SCRIPT < group.jobs.length) next = encodeChunk(group, from + MOST_PER_SCRIPT, base);
     const chosen = await sent;
     if (start === "choose") start = chosen;
   }
@@ -67,6 +62,9 @@ async function insertGroup(
 }
 
 function groupsOf(jobs: readonly NewJob[]): Group[] {
+  const first = jobs[0];
+  if (first === undefined) return [];
+  if (jobs.every(({ id }) => haveSameTenBits(id, first.id))) return [{ partition: tenBitsOf(first.id), jobs, places: null }];
   const groups = new Map<number, number[]>();
   for (let place = 0; place < jobs.length; place++) {
     const partition = tenBitsOf(jobs[place]!.id);
@@ -74,34 +72,38 @@ function groupsOf(jobs: readonly NewJob[]): Group[] {
     if (group === undefined) groups.set(partition, [place]);
     else group.push(place);
   }
-  return [...groups].map(([partition, places]) => ({ partition, places }));
+  return [...groups].map(([partition, places]) => ({ partition, jobs: places.map((place) => jobs[place]!), places }));
 }
 
 /** Jobs of one call, ready to be sent. */
-interface Chunk extends Group {
+interface Chunk {
+  readonly partition: number;
   readonly jobs: readonly NewJob[];
+  readonly placeOf: (index: number) => number;
   /** The arguments of INSERT_PLAIN; null if it is INSERT's. */
   readonly plain: readonly string[] | null;
 }
 
-function encodeChunk(all: readonly NewJob[], partition: number, places: readonly number[], base: string): Chunk {
-  const jobs = places.map((place) => all[place]!);
+function encodeChunk({ partition, jobs, places }: Group, from: number, base: string): Chunk {
+  const some = jobs.length <= MOST_PER_SCRIPT ? jobs : jobs.slice(from, from + MOST_PER_SCRIPT);
+  const placeOf = (index: number): number => (places === null ? from + index : places[from + index]!);
   // INSERT_PLAIN chooses the sequence by itself.
-  return { partition, places, jobs, plain: base === "" ? encodePlain(jobs) : null };
+  return { partition, jobs: some, placeOf, plain: base === "" ? encodePlain(some) : null };
 }
 
 /** Fills in the answers of a chunk. Returns where the sequence of the whole list begins. */
 async function insertChunk(context: Context, chunk: Chunk, base: string, answers: InsertAnswer[]): Promise<string> {
   const { session, keys, registry, feed } = context;
-  const { jobs, plain } = chunk;
+  const { jobs, plain, placeOf } = chunk;
   if (plain !== null) {
     const now = await insertPlain(context, chunk.partition, jobs, plain);
     if (now !== null) {
-      for (const place of chunk.places) answers[place] = { kind: "created", status: "pending", createdAt: now, runAt: now };
+      const answer: InsertAnswer = { kind: "created", status: "pending", createdAt: now, runAt: now };
+      for (let index = 0; index < jobs.length; index++) answers[placeOf(index)] = answer;
       return base;
     }
   }
-  const places = base === "" ? "" : chunk.places.join();
+  const places = base === "" ? "" : jobs.map((_, index) => placeOf(index)).join();
   const args = encodeJobs(jobs);
   const call = (registered: string): Promise<Reply> =>
     session.run(INSERT, keys.partition(chunk.partition), [base === "choose" ? "" : base, registered, places, ...args]);
@@ -109,7 +111,7 @@ async function insertChunk(context: Context, chunk: Chunk, base: string, answers
   const [now, start, kinds, details, holders, lanes, hints] = listOf(reply);
   const read = answerReader(numberOf(now), listOf(details), listOf(holders), lanes);
   const letters = textOf(kinds);
-  for (let index = 0; index < letters.length; index++) answers[chunk.places[index]!] = read(letters[index]!, jobs[index]!);
+  for (let index = 0; index < letters.length; index++) answers[placeOf(index)] = read(letters[index]!, jobs[index]!);
   feed.sendHints(hints);
   return textOf(start);
 }
@@ -134,13 +136,20 @@ async function insertPlain(
     return null;
   }
   const isHeard = session.repeats === repeats;
-  for (const queue of new Set(jobs.map((job) => job.queue))) {
+  for (const queue of queuesOf(jobs)) {
     const hint = { topic: "work", queue } as const;
     if (isHeard && early.some((told) => told.queue === queue)) feed.tellOthers(hint);
     else feed.sendHint(hint);
   }
   earlyHints.taken(jobs);
   return now;
+}
+
+/** Mostly there is only one. */
+function queuesOf(jobs: readonly NewJob[]): Set<string> {
+  const queues = new Set<string>();
+  for (const { queue } of jobs) queues.add(queue);
+  return queues;
 }
 
 /** INSERT_PLAIN reads and writes the figures of each kind, so with many kinds INSERT is faster. */
@@ -150,20 +159,30 @@ const MOST_PLAIN_KINDS = 8;
 export function encodePlain(jobs: readonly NewJob[]): string[] | null {
   const kinds: NewJob[] = [];
   const numbers: number[] = [];
+  let number = 0;
   for (const job of jobs) {
     if (!isUsual(job)) return null;
-    let number = kinds.findIndex((kind) => isSameKind(kind, job));
-    if (number === -1) number = kinds.push(job) - 1;
-    if (kinds.length > MOST_PLAIN_KINDS) return null;
+    if (kinds.length === 0 || !isSameKind(kinds[number]!, job)) {
+      number = kinds.findIndex((kind) => isSameKind(kind, job));
+      if (number === -1) number = kinds.push(job) - 1;
+      if (kinds.length > MOST_PLAIN_KINDS) return null;
+    }
     numbers.push(number);
   }
+  if (!areDifferent(jobs)) return null;
   const ids = jobs.map(({ id }) => shortId(id));
-  if (new Set(ids).size < ids.length) return null;
   const args = [String(kinds.length), encodeBuckets(ids), ...kinds.flatMap(({ queue, type, priority }) => [queue, type, String(priority)])];
-  jobs.forEach((job, index) => {
-    args.push((kinds.length === 1 ? "" : digits(numbers[index]! + 1, KIND_DIGITS)) + ids[index]!, encodeBody(job));
-  });
+  for (let index = 0; index < jobs.length; index++) {
+    args.push((kinds.length === 1 ? "" : digits(numbers[index]! + 1, KIND_DIGITS)) + ids[index]!, encodeBody(jobs[index]!));
+  }
   return args;
+}
+
+/** Whether no id is given twice. A process makes them in rising order, which takes less time to see than to look each of them up. */
+function areDifferent(jobs: readonly NewJob[]): boolean {
+  let index = 1;
+  while (index < jobs.length && jobs[index - 1]!.id < jobs[index]!.id) index++;
+  return index >= jobs.length || new Set(jobs.map(({ id }) => shortId(id))).size === jobs.length;
 }
 
 /** The bucket of all jobs, or the buckets in the order of the jobs. A process makes 4,000 ids in a row for a bucket, so these are few. */
@@ -191,7 +210,7 @@ function isSameKind(a: NewJob, b: NewJob): boolean {
 
 function isUsual(job: NewJob): boolean {
   const isNow = job.runAt === null && job.delayMs <= 0 && job.blocked !== true;
-  return isNow && job.idempotencyKey === null && job.facets === null && !hasLimitPart(job);
+  return isNow && job.idempotencyKey === null && job.facets === null && !hasLimitPart(job) && !isCalled(job);
 }
 
 /** Kinds and jobs, as INSERT_JOBS reads them. */

@@ -15,12 +15,16 @@ import { BUCKET, SETTINGS, TAG } from "./layout.ts";
  *   <prefix>:{17}:d                zset    scheduled and retrying jobs by due time
  *   <prefix>:{17}:r                zset    running jobs by the end of their lease
  *   <prefix>:{17}:b                zset    blocked jobs by the time at which they were blocked
+ *   <prefix>:{17}:bd               zset    those of them that become pending by themselves, by due time. Not in d, because versions that know
+ *                                          nothing of suspended jobs would leave them there
  *   <prefix>:{17}:e:<queue>        list    completed and cancelled jobs in the order of their end; jobs that left again are skipped
  *   <prefix>:{17}:x                zset    dead and failed jobs
  *   <prefix>:{17}:i:<chunk>, :g    list    all jobs in the order of their creation, in short lists, and the zset that finds these
  *   <prefix>:{17}:p:<queue> <field> <value>  zset  jobs with this facet by sequence; "%" and "/" are written as in a URL. Version
  *                                          0.1 left jobs there that it removed, and readers skip them
  *   <prefix>:{17}:h:<id>, :o:<id>  list    history and log lines of a job
+ *   <prefix>:{17}:st:<id>, :sv:<id>  hash  name → a step of the job, and its value if it has one. They are apart, because values may be large
+ *   <prefix>:{17}:nt               zset    notices by number; a member begins with that number
  *   <prefix>:{17}:uj:<tag>         hash    id → what was changed by hand, one line each
  *   <prefix>:{17}:k:<digits>       hash    "queue key" → holder of an idempotency key, by digits of the digest of "queue key"
  *   <prefix>:{17}:kx               zset    keys that outlived their job, by expiry

@@ -105,16 +105,22 @@ export const RECORD = new Layout({
 });
 /** What one lost attempt adds to `retries`. */
 export const LOSS = 256;
-/** Its key belongs to another job by now; a cancel ended its lease; it has a result. */
-export const RECORD_FLAG = { keyGone: 1, leaseCancelled: 2, hasResult: 4 } as const;
+/**
+ * Its key belongs to another job by now; a cancel ended its lease; it has a result; it was suspended, so its next claim takes no units of a
+ * rate; its present claim took none.
+ */
+export const RECORD_FLAG = { keyGone: 1, leaseCancelled: 2, hasResult: 4, resumed: 8, free: 16 } as const;
 
 /**
  * The head of a body. After it come, if the flags say so, when it is due (DUE), its key (KEY and the text), and its cost and limit key (LIMIT
  * and the text, which is empty if it has only a cost); then what the client packed, of which scripts know only the first line end: the
  * payload follows it.
+ *
+ * That a job was called by another, and that it has steps, are flags of its body: versions that know nothing of steps keep them there, while
+ * they drop flags of a record that they do not know. They are the last ones, so one comparison tells whether a job has neither.
  */
 export const HEAD = new Layout({ created: "I6", flags: "B", priority: "b", lane: "I3", seq: "I7" });
-export const HEAD_FLAG = { scheduled: 1, keyed: 2, faceted: 4, costed: 8, limited: 16 } as const;
+export const HEAD_FLAG = { scheduled: 1, keyed: 2, faceted: 4, costed: 8, limited: 16, called: 32, hasSteps: 64 } as const;
 export const DUE = new Layout({ runAt: "I6" });
 export const KEY = new Layout({ ttl: "I6", length: "B" });
 export const LIMIT = new Layout({ cost: "I3", length: "B" });
@@ -165,6 +171,29 @@ export const HELD = 8;
 export const ATTEMPT = new Layout({ number: "I4", startedAt: "I6", endedAt: "I6", ran: "d", outcome: "B", wl: "I2" });
 /** A log line: its text follows. */
 export const LINE = new Layout({ at: "I6", attempt: "I4" });
+
+/**
+ * A step without its value: what ended it, and its detail follow. `has` says which of them it has; `bytes` and `length` are the lengths of its
+ * value and of what ended it. `endedAt` is 0 while it is open.
+ */
+export const STEP = new Layout({
+  kind: "B",
+  state: "B",
+  has: "B",
+  attempt: "I4",
+  startedAt: "I6",
+  endedAt: "I6",
+  dueAt: "I6",
+  bytes: "I4",
+  length: "I2",
+});
+export const STEP_HAS = { value: 1, dueAt: 2, by: 4, detail: 8 } as const;
+/** All steps of a job: its life, and how many bytes their values have. */
+export const STEPS = new Layout({ life: "I4", bytes: "I4" });
+/** Lua: the field of that. No text in UTF-8 has this byte, so no step has this name. */
+export const STEPS_FIELD = "'\\255'";
+/** How the names of a job's steps, and of their values, begin. */
+export const STEPS_OF = { heads: "st:", values: "sv:" } as const;
 
 /** A schedule: the id of its last job (if `length` is not 0) and its spec in JSON follow. */
 export const SCHEDULE = new Layout({

@@ -10,6 +10,7 @@ import {
   type LaneNames,
   jsonOf,
   listOf,
+  numberOf,
   readAttempt,
   readJob,
   readLanes,
@@ -43,12 +44,15 @@ export async function changeJobs(
     manual === undefined ? "" : encodeManual(manual),
     move.edit?.payload ?? "",
     jsonOf(move.edit?.facets ?? undefined),
+    move.steps ?? "",
+    jsonOf(move.ending),
     ...encodeShape(transition, null, false, false, false),
   ];
   const changes = await byPartition(ids, tenBitsOf, async (partition, some) => {
     const reply = await session.run(CHANGE, keys.partition(partition), [...what, ...some.map(shortId)], lost.note);
-    const [answers, lanes, hints] = listOf(reply);
+    const [answers, lanes, hints, notices] = listOf(reply);
     feed.sendHints(hints);
+    feed.tellOfNotices(numberOf(notices));
     const names = readLanes(lanes);
     return listOf(answers).map((answer, index) => readAnswer(some[index]!, answer, names));
   });

@@ -16,6 +16,7 @@ import { Keys } from "./keys.ts";
 import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs } from "./manage.ts";
+import { dropNotices, readNotices } from "./notices.ts";
 import { readCounters } from "./counters.ts";
 import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates } from "./queues.ts";
 import { checkServer, EvictionWatch } from "./requirements.ts";
@@ -36,6 +37,7 @@ import {
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
+import { endSteps, keepSteps, readSteps } from "./steps.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
 import { parseRedisUrl, placeOf, type RedisUrl } from "./url.ts";
 
@@ -124,6 +126,11 @@ const VERBS: Verbs<Context> = {
   exchange,
   extend: extendLeases,
   note: writeNotes,
+  keepSteps,
+  readSteps,
+  endSteps,
+  notices: readNotices,
+  dropNotices,
   change: changeJobs,
   remove: removeJobs,
   find: findJobs,

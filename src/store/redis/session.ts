@@ -65,7 +65,7 @@ export class Session {
     return this.withRetries((isRepeat) => {
       const call = (isRepeat ? again?.() : undefined) ?? first;
       const keys = call.script.keys === "one" ? ["1", key] : ["2", `${key}:v`, `${key}:none`];
-      return this.#evaluate(call.script, [...keys, now, ...call.args]);
+      return this.#evaluate(call.script, [call.script.sha, ...keys, now, ...call.args]);
     }, script.name);
   }
 
@@ -86,14 +86,14 @@ export class Session {
     this.#wakeAll();
   }
 
-  /** Runs a script by its digest; a restarted server does not know it and gets the text. */
-  async #evaluate(script: Script, args: string[]): Promise<Reply> {
+  /** Runs a script by its digest, the first argument; a restarted server does not know it and gets the text. */
+  async #evaluate(script: Script, args: readonly string[]): Promise<Reply> {
     try {
-      return await this.driver.command("evalsha", [script.sha, ...args]);
+      return await this.driver.command("evalsha", args);
     } catch (error) {
       if (failureOf(error) !== "noscript") throw error;
       this.repeats++;
-      return this.driver.command("eval", [script.text, ...args]);
+      return this.driver.command("eval", [script.text, ...args.slice(1)]);
     }
   }
 

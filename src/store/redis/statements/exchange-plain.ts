@@ -60,8 +60,9 @@ for i = 1, isLimited and 0 or total do
   end
 end
 -- Only then these functions are made.
-local limits, takeLimited
+local limits, takeLimited, limited
 if isLimited then
+  limited = {}
   ${LIMITS_FUNCTION}
   ${TAKE_FUNCTION}
 end
@@ -86,9 +87,10 @@ for i = 1, total do
       end
       complete(ARGV[6 + i], record, flags, ran, held, mark, result)
       if lane >= ${LIMITED_BYTE} then
-        if not limitsInUse then limits().loadRunning(found, ARGV, 6) end
-        local place = laneOf((${RECORD.open("record", "lane")}))
-        if limits().ended(place, ARGV[6 + i]) then work[place.queue.name] = true end
+        local place = laneOf((${RECORD.open("record", "lane")})).queue
+        local ids = limited[place] or {}
+        limited[place] = ids
+        ids[#ids + 1] = ARGV[6 + i]
       end
       answer = 'o'
     elseif ${RECORD.cut("record", "settled")} == mark then answer = 'o'
@@ -100,6 +102,9 @@ if ends > 0 then
   leaveLeases()
   countEnds()
   for name, queue in pairs(queues) do many('RPUSH', B .. 'e:' .. name, queue.ended) end
+  for queue, ids in pairs(limited or {}) do
+    if limits().endedAll(queue, ids) then work[queue.name] = true end
+  end
 end
 
 local claim = { worker = ARGV[p + 1], turn = tonumber(ARGV[p + 2] or 0), leaseMs = tonumber(ARGV[p + 4] or 0), jobs = {}, records = {}, sets = endSets, buckets = buckets }

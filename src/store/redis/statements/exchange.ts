@@ -37,7 +37,7 @@ local function grantAgain(claim)
 end
 `;
 
-const PARTS = [
+export const PARTS: readonly string[] = [
   TIME,
   RECORDS,
   LANES,
@@ -55,8 +55,14 @@ const PARTS = [
   ALWAYS,
 ];
 
-/** Settles, then claims. Does not write the counts yet. */
-const BODY = `
+/** What settlements with steps add to BODY, in Lua: before a transition, and once a settlement is applied. */
+interface Additions {
+  readonly before: string;
+  readonly applied: string;
+}
+
+/** From argument `p` on: settles, then claims. Does not write the counts yet. */
+export const bodyWith = ({ before, applied }: Additions): string => `
 -- The record of a job that was held for a time before its handler was called.
 local function startedLater(record, held)
   if held == 0 then return record end
@@ -64,9 +70,9 @@ local function startedLater(record, held)
   return ${RECORD.cut("record", "state", "runAt")} .. pack('${RECORD.format("startedAt", "startedAt")}', ${STARTED_AFTER}) .. ${RECORD.rest("record", "updatedAt")}
 end
 
-local p = 3
-local shapes = {}
-for index = 1, tonumber(ARGV[2]) do
+local shapes, given = {}, tonumber(ARGV[p])
+p = p + 1
+for index = 1, given do
   local shape = readShape(p)
   shape.results, shape.errors = shape.result == 2 and 1 or 0, shape.error == 2 and 1 or 0
   shape.length = 3 + shape.held + shape.uses + shape.delay + shape.results + shape.errors
@@ -111,9 +117,11 @@ if settlements > 0 then
             local delay = shape.delay == 1 and tonumber(ARGV[more]) or nil
             local result = shape.results == 1 and ARGV[more + shape.delay] or nil
             local error = shape.errors == 1 and ARGV[more + shape.delay + shape.results] or nil
+            ${before}
             records[id] = transition(id, startedLater(record, held), shape, delay, ran, result, error, mark)
           end
           answer = 'o'
+          ${applied}
         end
       elseif settled == mark and not patient then answer = 'o'
       else answer = refusal(state, flags, present, fence) end
@@ -167,6 +175,11 @@ end
 ${tellFreed("rings.work[name] = true")}
 `;
 
+const BODY = `
+local p = 2
+${bodyWith({ before: "", applied: "" })}
+`;
+
 const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withoutDeadLetters(), ringList() }";
 
 /**
@@ -182,10 +195,10 @@ const ANSWER = "return { now, table.concat(answers), claims, laneNames(), withou
 export const EXCHANGE: Script = script("exchange", ...PARTS, BODY, "writeLedger()", ANSWER);
 
 /**
- * Inserts the follow-up jobs of applied settlements. After BODY and FACETS: p is at a comma-separated list of their numbers, followed
- * by one job for each number.
+ * Inserts the follow-up jobs of settlements for which `follows`, a condition on `number`, holds. After BODY and FACETS: p is at a
+ * comma-separated list of their numbers, followed by one job for each number. `decided` is added once it is known which jobs are new.
  */
-const FOLLOW = `
+export const follow = (follows: string, decided: string): string => `
 local work = rings.work
 do
   local after = {}
@@ -193,12 +206,14 @@ do
   local kindsAt = p + 1
   local jobsAt = kindsAt + 1 + 5 * tonumber(ARGV[kindsAt])
   for index = #after, 1, -1 do
-    if answers[after[index]] ~= 'o' then table.remove(ARGV, jobsAt + index - 1) end
+    local number = after[index]
+    if not (${follows}) then table.remove(ARGV, jobsAt + index - 1) end
   end
   ${INSERT_JOBS}
   p = kindsAt
   readKinds()
   decideAll()
+  ${decided}
   local last = tonumber(redis.call('HGET', B .. 'v', 'seq') or 0)
   storeAll(math.max(micros, last + 1), last, nil)
   for queue in pairs(rings.work) do work[queue] = true end
@@ -213,4 +228,4 @@ end
  * In: as above; then the numbers of the settlements with follow-up jobs, separated by commas, and a job for each as INSERT_JOBS reads them.
  *     The queues of these jobs are registered.
  */
-export const EXCHANGE_FOLLOWED: Script = script("exchange-followed", ...PARTS, BODY, FACETS, FOLLOW, ANSWER);
+export const EXCHANGE_FOLLOWED: Script = script("exchange-followed", ...PARTS, BODY, FACETS, follow("answers[number] == 'o'", ""), ANSWER);

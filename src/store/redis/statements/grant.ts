@@ -89,6 +89,7 @@ end
 local function granted(record, claim)
   local ${RECORD.names}, at = open(F, record)
   local kept = (${isSet("flags", RECORD_FLAG.keyGone)} and ${RECORD_FLAG.keyGone} or 0) + (${isSet("flags", RECORD_FLAG.hasResult)} and ${RECORD_FLAG.hasResult} or 0)
+  if ${isSet("flags", RECORD_FLAG.resumed)} then kept = kept + ${RECORD_FLAG.free} end
   return ${RECORD.pack({
     state: STATE.running,
     flags: "kept",

@@ -15,10 +15,10 @@ local function readLimit(argument, at)
 end
 
 -- Answers a job whose limit key has as many waiting jobs as it may have. Whether it did; otherwise the key has one more from now on.
-local function isFull(i, queue, limit)
-  local key = limits().key(queue, limit.name)
+local function isFull(i, kind, limit)
+  local queue, key = kind.queue, limits().key(kind.queue, limit.name)
   local most = limits().limitsOf(key).waiting
-  if not most or key.waiting < most then
+  if not most or key.waiting < most or kind.isCalled then
     key.waiting = key.waiting + 1
     return false
   end

@@ -88,7 +88,7 @@ local function readKinds()
       lane = lane, queue = lane.queue, priority = tonumber(ARGV[at + 2]), runAt = runAt, state = state,
       isPending = state == ${STATE.pending}, isBlocked = isBlocked, letter = letter, times = 0,
       keyed = ${isSet("flags", HEAD_FLAG.keyed)}, faceted = ${isSet("flags", HEAD_FLAG.faceted)},
-      costed = ${isSet("flags", HEAD_FLAG.costed)}, isLimited = isLimited,
+      costed = ${isSet("flags", HEAD_FLAG.costed)}, isLimited = isLimited, isCalled = ${isSet("flags", HEAD_FLAG.called)},
       flags = (runAt > now and ${HEAD_FLAG.scheduled} or 0) + flags
     }
   end
@@ -185,8 +185,8 @@ local function decideAll()
     if known then answerSame(i, id, known)
     elseif seen[id] then letters[i] = seen[id]
     elseif key and answerHolder(i, key) then key = nil
-    elseif not kind.isBlocked and not hasRoom(kind.queue) then answer(i, 'f', kind.queue.capacity)
-    elseif kind.isLimited and not kind.isBlocked and isFull(i, kind.queue, limit) then key = nil
+    elseif not kind.isBlocked and not hasRoom(kind.queue) and not kind.isCalled then answer(i, 'f', kind.queue.capacity)
+    elseif kind.isLimited and not kind.isBlocked and isFull(i, kind, limit) then key = nil
     else
       letters[i] = kind.letter
       seen[id] = kind.letter

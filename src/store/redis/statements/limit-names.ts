@@ -8,4 +8,15 @@ local function named(key)
   if string.find(key, '[%%/]') then return (string.gsub(key, '[%%/]', NO_SLASH)) end
   return key
 end
+
+-- The same for many keys, each after a prefix. To look at all of them at once is much faster than at each.
+local function namedAll(prefix, keys)
+  local list, all = {}, table.concat(keys)
+  if string.find(all, '%', 1, true) or string.find(all, '/', 1, true) then
+    for index = 1, #keys do list[index] = prefix .. named(keys[index]) end
+  else
+    for index = 1, #keys do list[index] = prefix .. keys[index] end
+  end
+  return list
+end
 `;

@@ -104,6 +104,13 @@ export const LIMIT_WRITES = `
     for queue, resting in pairs(rests) do writeSet(${limitsKey("i", "queue.name")}, resting) end
   end
 
+  -- Writes what is known of keys, and knows nothing of them from now on.
+  function L.forget(queue)
+    L.flush()
+    writeKeys()
+    queue.turns.keys = {}
+  end
+
   -- Writes everything.
   function L.write()
     L.flush()

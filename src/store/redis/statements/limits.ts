@@ -1,7 +1,7 @@
 import { USUAL_WEIGHT } from "../../../core/limits.ts";
 import { CLOCK_STEP_MS, STEPS_A_MS } from "../../../core/rate.ts";
 import { STATE, tallyCells } from "../../numbers.ts";
-import { bucketOf, KEY_LINE, LIMIT_KEY, LIMITED_BYTE, RECORD, settingsOf } from "../layout.ts";
+import { bucketOf, isSet, KEY_LINE, LIMIT_KEY, LIMITED_BYTE, RECORD, RECORD_FLAG, settingsOf } from "../layout.ts";
 import { LIMIT_LINES } from "./limit-lines.ts";
 import { limitsKey, NAMED } from "./limit-names.ts";
 import { LIMIT_WRITES } from "./limit-writes.ts";
@@ -47,6 +47,7 @@ export const LIMITS_FUNCTION = `function limits()
   local L, call, dirty, added, used, ringIds, due = {}, redis.call, {}, {}, {}, {}, {}
   limitsInUse = L
   ${NAMED}
+  L.namedAll = namedAll
   local function some(value)
     if value ~= cjson.null then return value end
     return nil
@@ -82,6 +83,7 @@ export const LIMITS_FUNCTION = `function limits()
   end
 
   function L.wait(rate, state, cost)
+    if cost == 0 then return 0 end
     local interval = intervalOf(rate)
     local freeAt = busyBy(state, interval) - (rate.burst - math.min(cost, rate.burst)) * interval
     if freeAt <= now then return 0 end
@@ -89,6 +91,7 @@ export const LIMITS_FUNCTION = `function limits()
   end
 
   function L.take(rate, state, units)
+    if units == 0 then return end
     local interval = intervalOf(rate)
     state.busy, state.interval, state.isTaken = busyBy(state, interval) + units * interval, interval, true
   end
@@ -159,23 +162,30 @@ export const LIMITS_FUNCTION = `function limits()
     return key
   end
 
+  -- What is stored of these keys, and under which names.
+  function L.texts(turns, names)
+    local stored = namedAll(turns.prefix, names)
+    if #stored <= 500 then return #stored == 0 and stored or call('MGET', unpack(stored)), stored end
+    local texts = {}
+    for from = 1, #stored, 500 do
+      for _, text in ipairs(call('MGET', unpack(stored, from, math.min(from + 499, #stored)))) do texts[#texts + 1] = text end
+    end
+    return texts, stored
+  end
+
   -- Reads what is stored of these keys.
   function L.load(queue, names)
-    local turns, new, stored = L.of(queue), {}, {}
+    local turns, new = L.of(queue), {}
     local keys = turns.keys
     for _, name in ipairs(names) do
       if keys[name] == nil then
         keys[name] = false
         new[#new + 1] = name
-        stored[#new] = turns.prefix .. named(name)
       end
     end
-    for from = 1, #new, 500 do
-      local till = math.min(from + 499, #new)
-      local texts, own = call('MGET', unpack(stored, from, till)), nil
-      if turns.hasOwn then own = call('HMGET', ${limitsKey("o", "queue.name")}, unpack(new, from, till)) end
-      for index = from, till do readKey(queue, new[index], stored[index], texts[index - from + 1], own and own[index - from + 1]) end
-    end
+    local texts, stored = L.texts(turns, new)
+    local own = turns.hasOwn and mget('lo:' .. queue.name, new)
+    for index, name in ipairs(new) do readKey(queue, name, stored[index], texts[index], own and own[index]) end
   end
 
   function L.key(queue, name)
@@ -206,12 +216,12 @@ export const LIMITS_FUNCTION = `function limits()
   ${LIMIT_LINES}
   -- The limit key of each job that was asked for.
   L.keyOf = {}
+  local function nameIn(id)
+    local _, _, _, name = keyIn(call('HGET', ${bucketOf("bodies", "id")}, id))
+    return name
+  end
   local function keyOf(queue, id, state)
-    local name = L.keyOf[id] or (state == ${STATE.running} and call('HGET', ${limitsKey("h", "queue.name")}, id))
-    if not name then
-      local _
-      _, _, _, name = keyIn(call('HGET', ${bucketOf("bodies", "id")}, id))
-    end
+    local name = L.keyOf[id] or (state == ${STATE.running} and call('HGET', ${limitsKey("h", "queue.name")}, id)) or nameIn(id)
     L.keyOf[id] = name
     return L.key(queue, name)
   end
@@ -266,13 +276,43 @@ export const LIMITS_FUNCTION = `function limits()
     return key.aside > 0 and L.reconsider(key)
   end
 
+  -- The same for many such jobs of a queue. What is stored of most keys only gets another count.
+  function L.endedAll(queue, ids)
+    local turns, names, ends, sets, size, isFreed = L.of(queue), {}, {}, {}, 0, false
+    local ended = turns.ended
+    for index, name in ipairs(mget('lh:' .. queue.name, ids)) do
+      name = name or nameIn(ids[index])
+      local before = ends[name]
+      if not before then names[#names + 1] = name end
+      ends[name] = (before or 0) + 1
+      ended[#ended + 1] = ids[index]
+    end
+    local texts, stored = L.texts(turns, names)
+    for index, name in ipairs(names) do
+      local text, running, waiting, pending, aside = texts[index], nil, nil, nil, 1
+      if text and not turns.keys[name] then running, waiting, pending, aside = ${LIMIT_KEY.open("text", "running", "waiting", "pending", "aside")} end
+      if aside == 0 and (running > ends[name] or pending > 0) then
+        sets[size + 1], sets[size + 2] = stored[index], pack('${LIMIT_KEY.format("running", "running")}', running - ends[name]) .. ${LIMIT_KEY.rest("text", "waiting")}
+        size = size + 2
+      else
+        local key = L.key(queue, name)
+        key.running = key.running - ends[name]
+        dirty[key] = true
+        isFreed = L.reconsider(key) or isFreed
+      end
+    end
+    for from = 1, size, 500 do call('MSET', unpack(sets, from, math.min(from + 499, size))) end
+    return isFreed
+  end
+
   -- What a settlement says of the rates and the limit key of its job, while it still runs.
   function L.use(lane, id, unstarted, hold, spend)
     local queue, units = lane.queue, spend
     local turns = L.of(queue)
     if unstarted then
+      local flags = ${RECORD.open(`call('HGET', ${bucketOf("records", "id")}, id)`, "flags")}
       local _, _, _, _, cost = keyIn(call('HGET', ${bucketOf("bodies", "id")}, id))
-      units = units - cost
+      if not (${isSet("flags", RECORD_FLAG.free)}) then units = units - cost end
     end
     if units ~= 0 and turns.rate then L.take(turns.rate, L.rateOf(queue), units) end
     if not lane.isLimited then return end

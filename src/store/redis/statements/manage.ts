@@ -7,6 +7,8 @@ import { BUCKET, bucketOf, HEAD, HEAD_FLAG, holderId, isSet, RECORD, tagOf } fro
 import { FACETS } from "./facets.ts";
 import { isOneOf, KEY_BUCKET, LANES, LEDGER, RECORDS, SUMMARY, TIME } from "./parts.ts";
 import { LIMITS, ROOM, tellFreed } from "./limits.ts";
+import { LEAVE_NOTICE } from "./notices.ts";
+import { MOVE_STEPS, STEPS_OF_JOB, stepsKey } from "./steps.ts";
 import { TRANSITION } from "./transition.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
@@ -40,7 +42,9 @@ local function forget(id, body, record)
   if history > 0 then redis.call('DEL', B .. 'h:' .. id) end
   if logs > 0 then redis.call('DEL', B .. 'o:' .. id) end
   if hasChanges(id) then redis.call('HDEL', ${bucketOf("changes", "id")}, id) end
-  if ${isSet(`string.byte(body, ${HEAD.at.flags + 1})`, HEAD_FLAG.faceted)} then
+  local flags = string.byte(body, ${HEAD.at.flags + 1})
+  if flags >= ${HEAD_FLAG.hasSteps} then redis.call('DEL', ${stepsKey("heads", "id")}, ${stepsKey("values", "id")}) end
+  if ${isSet("flags", HEAD_FLAG.faceted)} then
     for field, value in pairs(facetsIn(body)) do
       redis.call('ZREM', facetIndex(laneOf(lane).queue.name, field, value), ${RECORD.cut("record", "seq")} .. id)
     end
@@ -81,8 +85,8 @@ end
 /**
  * Applies a move.
  * In: now; the states it applies to; delay or ""; run time or ""; result; error; the caller's part of a change by hand, or ""; the
- * new payload, or "", and its facets in JSON, or ""; its shape; ids.
- * Out: { answers, lanes, hints }; an answer is "" (missing), a number (the state that forbade it), or { was, body, record } without payload
+ * new payload, or "", and its facets in JSON, or ""; what it does to steps, or ""; the ending in JSON, or ""; its shape; ids.
+ * Out: { answers, lanes, hints, how many notices it left }; an answer is "" (missing), a number (the state that forbade it), or { was, body, record } without payload
  * and result.
  */
 export const CHANGE: Script = script(
@@ -98,12 +102,15 @@ export const CHANGE: Script = script(
   OWN_KEY,
   FACETS,
   EDIT,
+  STEPS_OF_JOB,
+  LEAVE_NOTICE,
+  MOVE_STEPS,
   ALWAYS,
   `
 local from, delay, runMs, result, error, manual, payload, facets, shape =
-  ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], readShape(10)
+  ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], readShape(12)
 local answers, ids, records = {}, {}, {}
-for index = 10 + ${SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
+for index = ${12 + SHAPE_NAMES.length}, #ARGV do ids[#ids + 1] = ARGV[index] end
 local bodies = getJobs('${BUCKET.bodies}', ids)
 for index, record in ipairs(getJobs('${BUCKET.records}', ids)) do records[ids[index]] = record or (bodies[index] and fresh(bodies[index])) end
 
@@ -138,6 +145,11 @@ for index, id in ipairs(ids) do
       records[id] = after
       if manual ~= '' then keepManualChange(id, state, attempt) end
       local shown, shownRecord = summary(body, after)
+      local flags = string.byte(body, ${HEAD.at.flags + 1})
+      if flags >= ${HEAD_FLAG.called} then
+        local _, _, lineAt = keyIn(shown)
+        moveSteps(id, flags, sub(shown, lineAt, -2), ${RECORD.open("after", "fence")}, ARGV[10], shape.to, ARGV[11])
+      end
       -- What lists show of a body is all before its payload.
       if payload ~= '' then
         shown = withFacets(id, shown, after, facets)
@@ -150,7 +162,7 @@ end
 flush()
 ${tellFreed("rings.work[name] = true")}
 writeLedger()
-return { answers, laneNames(), ringList() }
+return { answers, laneNames(), ringList(), noticesLeft }
 `,
 );
 

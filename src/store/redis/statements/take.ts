@@ -1,6 +1,7 @@
 import { STRICT_HEAD_START_MS } from "../../../core/rank.ts";
-import { bucketOf, LIMITED_LANE, LINE_PLACE, MEMBER } from "../layout.ts";
+import { bucketOf, HEAD, HEAD_FLAG, isSet, LIMITED_LANE, LINE_PLACE, MEMBER, RECORD, RECORD_FLAG } from "../layout.ts";
 import { limitsKey } from "./limit-names.ts";
+import { TAKE_FIRSTS } from "./take-firsts.ts";
 
 /** By priority, then types in turn, then the line of a ring with the lowest tag; jobs without a key are a line, too. */
 const IN_TURNS = `
@@ -206,9 +207,29 @@ export const TAKE_FUNCTION = `function takeLimited(queue, types, limit)
     wanted[number % ${LIMITED_LANE}] = true
   end
 
-  local members, count = {}, 0
+  local function hasJobs(lanes)
+    for _, lane in ipairs(lanes) do
+      if call('EXISTS', B .. 'w:' .. lane) == 1 then return true end
+    end
+    return false
+  end
 
-  -- Rings. Those with the highest priority come first.
+  local members, count = {}, 0
+  ${TAKE_FIRSTS}
+  -- The rings of the claim, those with the highest priority first.
+  local asked = {}
+  for _, id in ipairs(call('ZRANGE', ${limitsKey("p", "queue.name")}, 0, -1)) do
+    local lane, priority = string.match(id, '^(%d+) (.*)$')
+    lane = tonumber(lane)
+    if wanted[lane % ${LIMITED_LANE}] then asked[#asked + 1] = { id = id, lane = lane, priority = tonumber(priority) } end
+  end
+  local highest, other = asked[1], asked[2]
+  local isSimple = highest and isStrict and not (other and other.priority == highest.priority) and not (turns.rate or turns.perKey.rate)
+  if isSimple and not hasJobs(plain) then
+    takeFirsts(highest.id, highest.lane, highest.priority)
+    if count == limit then return members, L.nextTime(queue) end
+  end
+
   local function readRing(turn)
     local size = isStrict and limit - count or 500
     local found, names = call('ZRANGE', turn.ring.name, turn.next, turn.next + size - 1), {}
@@ -225,21 +246,24 @@ export const TAKE_FUNCTION = `function takeLimited(queue, types, limit)
   end
 
   local rings = {}
-  for _, id in ipairs(call('ZRANGE', ${limitsKey("p", "queue.name")}, 0, -1)) do
-    local lane, priority = string.match(id, '^(%d+) (.*)$')
-    lane = tonumber(lane) % ${LIMITED_LANE}
-    if wanted[lane] then
-      local turn = { ring = L.ring(queue, id), lane = lane, priority = tonumber(priority), next = 0, back = {}, backAt = 1 }
-      readRing(turn)
-      if #turn.read > 0 then rings[#rings + 1] = turn
-      elseif not turn.hasMore then call('ZREM', ${limitsKey("p", "queue.name")}, id) end
-    end
+  for _, one in ipairs(asked) do
+    local turn = { ring = L.ring(queue, one.id), lane = one.lane % ${LIMITED_LANE}, priority = one.priority, next = 0, back = {}, backAt = 1 }
+    readRing(turn)
+    if #turn.read > 0 then rings[#rings + 1] = turn
+    elseif not turn.hasMore then call('ZREM', ${limitsKey("p", "queue.name")}, one.id) end
   end
-  if #rings == 0 and not turns.rate then return takeFrom(queue.name, plain, limit), L.nextTime(queue) end
+  if #rings == 0 and count == 0 and not turns.rate then return takeFrom(queue.name, plain, limit), L.nextTime(queue) end
 
+  -- The units that the start of a job takes. One that was suspended has paid; without steps it was not.
   local function costOf(member)
     local id = ${MEMBER.rest("member")}
-    local _, _, _, _, cost = keyIn(call('HGET', ${bucketOf("bodies", "id")}, id))
+    local body = call('HGET', ${bucketOf("bodies", "id")}, id)
+    local _, _, _, _, cost = keyIn(body)
+    if string.byte(body, ${HEAD.at.flags + 1}) >= ${HEAD_FLAG.hasSteps} then
+      local record = call('HGET', ${bucketOf("records", "id")}, id)
+      local flags = record and ${RECORD.open("record", "flags")} or 0
+      if ${isSet("flags", RECORD_FLAG.resumed)} then return 0 end
+    end
     return cost
   end
 

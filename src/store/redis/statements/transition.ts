@@ -19,7 +19,7 @@ const COUNTER_OF_STATE = STATUSES.flatMap((status) => {
  * codec.ts defines its shape.
  */
 export const TRANSITION = `
-local left, sets, due, dead, blocked, stories = {}, {}, {}, {}, {}, {}
+local left, sets, due, dead, blocked, timed, stories = {}, {}, {}, {}, {}, {}, {}
 local rings = { work = {}, due = false, lease = false }
 local COUNTER = { ${COUNTER_OF_STATE} }
 local OUTCOME_OF_LAST = { ${OUTCOME_OF_LAST} }
@@ -62,7 +62,10 @@ local function leave(member, state, number)
   elseif state == ${STATE.pending} then redis.call('ZREM', B .. 'w:' .. number, member)
   elseif state <= ${STATE.retrying} then redis.call('ZREM', B .. 'd', member)
   elseif ${isOneOf("state", STAYING_STATES)} then redis.call('ZREM', B .. 'x', member)
-  elseif state == ${STATE.blocked} then redis.call('ZREM', B .. 'b', member) end
+  elseif state == ${STATE.blocked} then
+    redis.call('ZREM', B .. 'b', member)
+    redis.call('ZREM', B .. 'bd', member)
+  end
 end
 
 -- The record after it.
@@ -103,6 +106,11 @@ local function transition(id, record, shape, delay, runMs, result, error, mark, 
 
   leave(member, state, lane)
   enter(id, member, to, priority, place, runAt)
+  if delay and to == ${STATE.blocked} then
+    timed[#timed + 1] = runAt
+    timed[#timed + 1] = member
+    if not rings.due or runAt < rings.due then rings.due = runAt end
+  end
   if place.isLimited and limits().moved(place, id, member, priority, state, to, runAt) then rings.work[queue.name] = true end
   move(queue, priority, state, to)
   if COUNTER[to] then count(place, COUNTER[to], 1) end
@@ -110,6 +118,7 @@ local function transition(id, record, shape, delay, runMs, result, error, mark, 
   local changed = (keyGone or ${isSet("flags", RECORD_FLAG.keyGone)}) and ${RECORD_FLAG.keyGone} or 0
   if to == ${STATE.cancelled} and running then changed = changed + ${RECORD_FLAG.leaseCancelled} end
   if hasResult then changed = changed + ${RECORD_FLAG.hasResult} end
+  if ${isSet("flags", RECORD_FLAG.resumed)} then changed = changed + ${RECORD_FLAG.resumed} end
   local after = ${RECORD.pack({
     state: "to",
     flags: "changed",
@@ -139,6 +148,7 @@ local function flush()
   for name, queue in pairs(queues) do many('RPUSH', B .. 'e:' .. name, queue.ended) end
   many('ZADD', B .. 'x', dead)
   many('ZADD', B .. 'b', blocked)
+  many('ZADD', B .. 'bd', timed)
   for _, story in ipairs(stories) do redis.call('RPUSH', B .. 'h:' .. story[1], story[2]) end
 end
 

@@ -12,7 +12,8 @@ import { PACK } from "./counters.ts";
 import { ALWAYS, type Script, script } from "./script.ts";
 
 /**
- * Makes due jobs pending, the longest due first.
+ * Makes due jobs pending, the longest due first. Those that are suspended have a set of their own, in which a job may be left that was moved
+ * by a version that knows nothing of them.
  * In: now; limit; 1 to list them. Out: { how many, time until the next one is due (-1: none waits), hints, (id, lane) of each, lanes }
  */
 export const PROMOTE: Script = script(
@@ -24,8 +25,40 @@ export const PROMOTE: Script = script(
   LIMITS,
   TRANSITION,
   `
-local members, limit, told = {}, tonumber(ARGV[2]), {}
-if limit > 0 then members = redis.call('ZRANGEBYSCORE', B .. 'd', '-inf', now, 'LIMIT', 0, limit) end
+local members, suspended, limit, told = {}, {}, tonumber(ARGV[2]), {}
+local function firstOf(set)
+  return tonumber(redis.call('ZRANGE', B .. set, 0, 0, 'WITHSCORES')[2])
+end
+local function dueIn(set)
+  return redis.call('ZRANGEBYSCORE', B .. set, '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit)
+end
+
+-- Replaces the members by those of both sets that are due longest, and drops suspended ones that are so no longer.
+local function mergeSuspended()
+  local waiting, timed, i, j = dueIn('d'), dueIn('bd'), 1, 1
+  members = {}
+  while #members < limit and (waiting[i] or timed[j]) do
+    if not timed[j] or (waiting[i] and tonumber(waiting[i + 1]) <= tonumber(timed[j + 1])) then
+      members[#members + 1] = waiting[i]
+      i = i + 2
+    else
+      local member = timed[j]
+      local id = ${MEMBER.rest("member")}
+      local record = redis.call('HGET', ${bucketOf("records", "id")}, id)
+      if record and ${RECORD.open("record", "state")} == ${STATE.blocked} then
+        members[#members + 1] = member
+        suspended[#suspended + 1] = member
+      else redis.call('ZREM', B .. 'bd', member) end
+      j = j + 2
+    end
+  end
+end
+
+if limit > 0 then
+  members = redis.call('ZRANGEBYSCORE', B .. 'd', '-inf', now, 'LIMIT', 0, limit)
+  local first = firstOf('bd')
+  if first and first <= now then mergeSuspended() end
+end
 if #members > 0 then
   ${ALWAYS}
   local ids = {}
@@ -45,11 +78,14 @@ if #members > 0 then
     sets[#sets + 1] = ${RECORD.pack({ state: STATE.pending, updatedAt: "now", over: 0 })} .. sub(record, at)
   end
   many('ZREM', B .. 'd', members)
+  many('ZREM', B .. 'b', suspended)
+  many('ZREM', B .. 'bd', suspended)
   flush()
   writeLedger()
 end
-local first = redis.call('ZRANGE', B .. 'd', 0, 0, 'WITHSCORES')
-return { #members, first[2] and math.max(0, first[2] - now) or -1, ringList(), told, #told > 0 and laneNames() or {} }
+local first, timed = firstOf('d'), firstOf('bd')
+if timed and (not first or timed < first) then first = timed end
+return { #members, first and math.max(0, first - now) or -1, ringList(), told, #told > 0 and laneNames() or {} }
 `,
 );
 
