@@ -23,3 +23,13 @@ export async function checkPayload(client: PlainClient, job: JobPlace, payload: 
   const { PayloadCheck } = await import("../http/payload-check.ts");
   await new PayloadCheck({ types: async () => handled }, systemClock).check({ queue, type }, payload);
 }
+
+/** The same for a signal, by the schema of the wait that is open. */
+export async function checkSignalPayload(client: PlainClient, id: string, name: string, payload: unknown, session: Session): Promise<void> {
+  const { config } = await session.settings("url");
+  if (isServerUrl(config.url)) return;
+  const steps = await client.steps(id);
+  if (!steps.some((step) => step.name === name && step.schema !== null)) return;
+  const { checkSignal } = await import("../http/fit-schema.ts");
+  checkSignal(steps, name, payload);
+}

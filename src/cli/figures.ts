@@ -33,7 +33,8 @@ export function moment(at: number | null, now: number): string {
   return `${new Date(at).toISOString()} (${distance(at, now)})`;
 }
 
-function distance(at: number, now: number): string {
+/** "in 3m", "2h ago". */
+export function distance(at: number, now: number): string {
   return at > now ? `in ${span(at - now)}` : `${span(now - at)} ago`;
 }
 

@@ -1,15 +1,17 @@
 /** A job for people: its fields, its attempts, and the end of its log. */
-import type { PlainClient } from "../client/client.ts";
+import type { JobStep, PlainClient } from "../client/client.ts";
 import type { Job, LogLine, Status } from "../core/job.ts";
 import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
 import { payloadOf, resultOf } from "../core/json-text.ts";
 import { toAttemptWire, toJobWire, toLogLineWire, toManualChangeWire } from "../http/wire/job.ts";
+import { toStepWire } from "../http/wire/step.ts";
 import { toPriority } from "../http/wire/values.ts";
 import { CommandRefused, EXIT } from "./exit-codes.ts";
 import { age, moment, NOTHING, took } from "./figures.ts";
 import type { Output } from "./output.ts";
 import { safeLines, safePrettyJson } from "./safe-text.ts";
 import type { Session } from "./session.ts";
+import { stepColumns, waitsFor } from "./step-view.ts";
 import type { Column, Style } from "./table.ts";
 
 /** How many of the latest log lines are shown; `--json` prints them all. */
@@ -37,21 +39,24 @@ export async function showJob(client: PlainClient, id: string, { output }: Sessi
   ]);
   if (job === null)
     throw new CommandRefused(`there is no job ${id}: it was removed, or pruned after its retention, or never existed`, EXIT.notFound);
+  const steps = job.hasSteps ? await client.steps(id) : [];
   if (output.json) {
     return output.value({
       ...toJobWire(job),
       attempts: attempts.map(toAttemptWire),
       changes: changes.map(toManualChangeWire),
       logs: logs.map(toLogLineWire),
+      steps: steps.map(toStepWire),
     });
   }
-  printJob(job, output);
+  printJob(job, steps, output);
+  if (steps.length > 0) printSteps(steps, output);
   if (attempts.length > 0) printAttempts(attempts, output);
   if (changes.length > 0) printChanges(changes, output);
   if (logs.length > 0) printLogs(logs, output);
 }
 
-function printJob(job: Job, output: Output): void {
+function printJob(job: Job, steps: readonly JobStep[], output: Output): void {
   const now = Date.now();
   const { progress } = job;
   const facts: readonly (readonly [name: string, value: string, style?: Style])[] = [
@@ -59,6 +64,8 @@ function printJob(job: Job, output: Output): void {
     ["type", job.type],
     ["queue", job.queue],
     ["status", job.status, STATUS_STYLES[job.status]],
+    ["because", isSuspended(job) ? steps.filter(isOpen).map(waitsFor).join("; ") || NOTHING : NOTHING],
+    ["called by", job.parent === null ? NOTHING : `${job.parent.id} (${job.parent.step})`],
     ["priority", String(toPriority(job.priority))],
     ["attempt", `${job.attempt} (${job.retryCount} of ${job.maxRetries} retries used)`],
     ["lost", `${job.lostCount} (at most ${job.maxLost} allowed)`],
@@ -80,6 +87,20 @@ function printJob(job: Job, output: Output): void {
   output.block("payload", safePrettyJson(payloadOf(job)));
   if (job.status === "completed") output.block("result", safePrettyJson(resultOf(job)));
   if (job.error !== null) output.block("error", safeLines(job.error.stack ?? `${job.error.name}: ${job.error.message}`));
+}
+
+/** Its handler waits at open steps, and nothing runs. */
+function isSuspended({ status }: Job): boolean {
+  return status === "blocked" || status === "scheduled";
+}
+
+function isOpen({ state }: JobStep): boolean {
+  return state === "open";
+}
+
+function printSteps(steps: readonly JobStep[], output: Output): void {
+  output.line("");
+  output.table(stepColumns(Date.now(), output.mark), steps);
 }
 
 function printAttempts(attempts: readonly JobAttempt[], output: Output): void {

@@ -8,7 +8,7 @@ import { type Column, layOut, type Style } from "./table.ts";
 import { mayColour, type Screen, showsUnicode, type Terminal } from "./terminal.ts";
 
 /** The column of names in lines of `fact`. */
-const FACT_WIDTH = 10;
+export const FACT_WIDTH = 10;
 
 /** Flags that change the output. */
 export interface OutputOptions {
@@ -68,11 +68,8 @@ export class Output {
   }
 
   /** A name and its value, on one line. */
-  fact(name: string, value: string, style?: Style): void {
-    this.#write(
-      this.#terminal.stdout,
-      `${this.paint(padToWidth(safeLine(name), FACT_WIDTH), "dim")} ${this.paint(safeLine(value), style)}`,
-    );
+  fact(name: string, value: string, style?: Style, nameWidth: number = FACT_WIDTH): void {
+    this.#write(this.#terminal.stdout, `${this.paint(padToWidth(safeLine(name), nameWidth), "dim")} ${this.paint(safeLine(value), style)}`);
   }
 
   /** A name and lines of text below it; the lines must be safe. */

@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Client, PlainClient } from "../client/client.ts";
-import { CLIENT_SETTINGS, clientOptions, type SettingName, STORE_ONLY_SETTINGS } from "../config.ts";
+import { CLIENT_SETTINGS, clientOptions, type SettingName, signalOptions, STORE_ONLY_SETTINGS } from "../config.ts";
 import { loadConfigFile } from "../config/config-file.ts";
 import { type ConfigSources, describeStore, misspelled, readConfig, type ReadConfig, unusedStores } from "../config/read-config.ts";
 import { isServerUrl, maskUrl } from "../config/store-url.ts";
@@ -63,8 +63,12 @@ export class Session {
   async openWorkingClient(watching: Watching, onTrouble: OnTrouble): Promise<Client> {
     const { connectToWork } = await import("../connect.ts");
     const [url, options] = await this.#connection();
-    if (isServerUrl(url)) await this.#warnOfUnused(url);
-    return connectToWork(url, { ...options, onTrouble }, watching);
+    if (isServerUrl(url)) {
+      await this.#warnOfUnused(url);
+      return connectToWork(url, { ...options, onTrouble }, watching);
+    }
+    const signals = signalOptions((await this.settings("publicUrl", "signalSecret")).config);
+    return connectToWork(url, { ...options, signals, onTrouble }, watching);
   }
 
   /** For commands that run no jobs. Always closes the client. */

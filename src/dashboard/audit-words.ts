@@ -7,6 +7,7 @@ export const AUDIT_WORDS: Readonly<Record<AuditAction, string>> = {
   "job:started": "Job started now",
   "job:cancelled": "Job cancelled",
   "job:removed": "Job deleted",
+  "job:signalled": "Signal sent",
   "dead:retried": "Dead letters retried",
   "dead:purged": "Dead letters deleted",
   "error:muted": "Error muted",

@@ -3,7 +3,7 @@ import { createElement, type ReactNode } from "react";
 import { Ban, Play, RotateCw, Trash2 } from "lucide-react";
 import { isTerminal, type JobSummary, type Status } from "../core/job.ts";
 import { RETRY, RUN_NOW } from "../core/lifecycle.ts";
-import type { ChangeOptions } from "../core/manual-change.ts";
+import type { ChangeOptions, RetryOptions } from "../core/manual-change.ts";
 import { act } from "./act.ts";
 import { client } from "./api.ts";
 import { ask } from "./ask.ts";
@@ -32,10 +32,13 @@ export function isValid(action: JobAction, status: Status): boolean {
   }
 }
 
-function perform(action: JobAction, id: string, options: ChangeOptions): Promise<unknown> {
+/** How a change is made: with `restart`, a retry forgets the steps of the job. */
+type HowToChange = ChangeOptions & Pick<RetryOptions, "restart">;
+
+function perform(action: JobAction, id: string, { restart, ...options }: HowToChange): Promise<unknown> {
   switch (action) {
     case "retry":
-      return client.retry(id, options);
+      return client.retry(id, restart === true ? { ...options, restart } : options);
     case "start":
       return client.retry(id, { ...options, now: true });
     case "cancel":
@@ -57,26 +60,38 @@ export const ACTION_ICONS = { retry: RotateCw, start: Play, cancel: Ban, delete:
 /** The labels of the buttons. */
 export const ACTION_WORDS: Readonly<Record<JobAction, string>> = { retry: "Retry", start: "Start now", cancel: "Cancel", delete: "Delete" };
 
-type Target = Pick<JobSummary, "id" | "type" | "status" | "error">;
+type Target = Pick<JobSummary, "id" | "type" | "status" | "error" | "hasSteps">;
 
 /** How many of the jobs a question shows. */
 export const SAMPLE = 3;
 
-/** Asks if it cannot be undone, makes the change, and reports it. Returns whether it was made. */
+/** Asks if it cannot be undone, or can be done in two ways; makes the change, and reports it. Returns whether it was made. */
 export async function changeJob(action: JobAction, job: Target): Promise<boolean> {
   const what = `${job.type} …${shortId(job.id)}`;
-  const options = await confirm(action, [job], what);
+  const options = action === "retry" && job.hasSteps ? await askHowToRetry(what) : await confirm(action, [job], what);
   if (options === null) return false;
   return (
     (await act(
       async () => (await perform(action, job.id, options), true),
-      () => `${what} ${DONE[action]}`,
+      () => `${what} ${options.restart === true ? "starts over" : DONE[action]}`,
     )) === true
   );
 }
 
+/** A job with steps need not do all of them again. */
+async function askHowToRetry(what: string): Promise<HowToChange | null> {
+  let restart = false;
+  const options = await ask({
+    title: `Retry ${what}?`,
+    body: "This job has steps. It can continue where it stopped: finished steps are not run again, failed calls are. Or it can start over: it forgets its steps and signals, and runs them all again.",
+    yes: "Continue where it stopped",
+    instead: { label: "Start over", onChoose: () => (restart = true) },
+  });
+  return options === null ? null : { ...options, restart };
+}
+
 /** The options of the change; null if the user does not want it. A change that can be undone is made without a question. */
-function confirm(action: JobAction, jobs: readonly Target[], what: string): Promise<ChangeOptions | null> {
+function confirm(action: JobAction, jobs: readonly Target[], what: string): Promise<HowToChange | null> {
   const running = jobs.filter(({ status }) => status === "running").length;
   if (action === "delete") {
     const body = bodyOf("This also deletes payload, result, attempts and log. It cannot be undone.", jobs);

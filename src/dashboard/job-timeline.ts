@@ -1,11 +1,13 @@
 /** THE LIVES OF A JOB AS STEPS: waiting, running, backoff before a retry, ends, and changes by hand. Pure: a job and its history in, steps out. */
 import { type Attempt, isTerminal, type JobSummary, type Status } from "../core/job.ts";
 import type { ManualChange } from "../core/manual-change.ts";
+import type { JobStep } from "./shapes.ts";
 
 /** Something that takes time. */
 export interface Span {
   readonly step: "span";
-  readonly kind: "scheduled" | "waiting" | "running" | "completed" | "failed" | "cancelled" | "backoff" | "ended";
+  /** `suspended`: it ran, and waited in turns. Attempts that end at a durable wait are not counted, so their times are unknown. */
+  readonly kind: "scheduled" | "waiting" | "running" | "completed" | "failed" | "cancelled" | "backoff" | "suspended" | "ended";
   readonly from: number;
   /** Null: it has not ended. */
   readonly to: number | null;
@@ -33,8 +35,18 @@ export type Step = Span | End | Change;
 
 type Life = Pick<JobSummary, "createdAt" | "scheduledAt" | "status" | "completedAt">;
 
-/** The steps from creation until the end, or until now. */
-export function timelineOf(job: Life, attempts: readonly Attempt[], changes: readonly ManualChange[]): Step[] {
+/** A durable step, as far as it says when the job ran. */
+type Kept = Pick<JobStep, "kind" | "startedAt" | "endedAt">;
+
+/** The steps from creation until the end, or until now. `kept` are the durable steps of its handler. */
+export function timelineOf(
+  given: Life,
+  attempts: readonly Attempt[],
+  changes: readonly ManualChange[],
+  kept: readonly Kept[] = [],
+): Step[] {
+  // The due time of a job that was suspended is that of its latest wait.
+  const job = kept.length === 0 ? given : { ...given, scheduledAt: null };
   const steps: Step[] = [];
   let at = job.createdAt;
   let known = 0;
@@ -50,7 +62,20 @@ export function timelineOf(job: Life, attempts: readonly Attempt[], changes: rea
   }
   const after = changes.slice(known);
   steps.push(...changed(at, after), ...rest(job, after.at(-1), at, attempts.length > 0));
-  return steps;
+  return kept.length === 0 ? steps : withSuspensions(steps, kept);
+}
+
+/** A job that keeps a step while it seems to wait was running in between: from there on it was suspended. */
+function withSuspensions(steps: readonly Step[], kept: readonly Kept[]): Step[] {
+  // A signal that came before its wait is stored while the job waits.
+  const times = kept.filter(({ kind, startedAt, endedAt }) => kind !== "wait" || startedAt !== endedAt).map(({ startedAt }) => startedAt);
+  return steps.flatMap((step): Step[] => {
+    if (step.step !== "span" || step.attempt !== null || step.kind === "ended") return [step];
+    const { from, to } = step;
+    const first = Math.min(...times.filter((at) => at >= from && (to === null || at < to)));
+    if (first === Infinity) return [step];
+    return [...(first > from ? [{ ...step, to: first }] : []), { ...step, kind: "suspended", from: first }];
+  });
 }
 
 /** The changes between two attempts, and what the job did before each of them. */

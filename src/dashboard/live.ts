@@ -169,9 +169,11 @@ function topicsOf(event: SingleEvent): readonly Topic[] {
     case "job:started":
     case "job:completed":
     case "job:failed":
+    case "job:suspended":
       return ["attention", "stats", "queues", "workers", "jobs", "schedules"];
     case "job:created":
     case "job:due":
+    case "job:resumed":
     case "job:cancelled":
       return ["attention", "stats", "queues", "jobs", "schedules"];
     case "job:dead":

@@ -21,6 +21,7 @@ import {
   type TypeFigures,
   type JobFilter,
   type JobPage,
+  type JobStep,
   type ListJobs,
   type Queue,
   type QueueDetails,
@@ -275,6 +276,21 @@ export function useOperations(page: NonNullable<Parameters<typeof client.bulk.li
 /** One job; null if it does not exist. */
 export function useJob(id: string | null): UseQueryResult<Job | null> {
   return useQuery({ queryKey: ["job", id], queryFn: () => client.get(id ?? ""), enabled: id !== null, ...AS_IT_CAME });
+}
+
+/** Steps of a running job are polled, as long as there are not more than this. */
+const MAX_FOLLOWED_STEPS = 100;
+
+/** The steps of a job. A step that a running handler keeps is no event; the start and the end of a wait are. */
+export function useSteps({ id, hasSteps, status }: Pick<Job, "id" | "hasSteps" | "status">): UseQueryResult<JobStep[]> {
+  return useQuery({
+    queryKey: ["job", id, "steps"],
+    queryFn: () => client.steps(id),
+    enabled: hasSteps,
+    refetchInterval: ({ state: { data = [] } }) =>
+      status === "running" && data.length <= MAX_FOLLOWED_STEPS && everyUnlessPaused(FOLLOW_MS)(),
+    ...AS_IT_CAME,
+  });
 }
 
 /** Every attempt of a job, and who changed it by hand. */

@@ -23,6 +23,8 @@ export type KeyLimitsEntry = KeyLimitsPage["keys"][number];
 export type Worker = Awaited<ReturnType<Client["workers"]>>[number];
 export type FormerWorker = Awaited<ReturnType<Client["formerWorkers"]>>[number];
 export type JobPage = Awaited<ReturnType<Client["list"]>>;
+/** A step of a job. */
+export type JobStep = Awaited<ReturnType<Client["steps"]>>[number];
 /** A filter and a page. */
 export type ListJobs = NonNullable<Parameters<Client["list"]>[0]>;
 /** Dead and failed jobs by the value of a facet. */

@@ -82,7 +82,7 @@ export class Answerer implements CallHost {
     try {
       if (this.#isDraining) refuseWhileDraining(route);
       if (route.rule.scope !== "open") active.enter();
-      const admitted = this.#admission.admit(call, route.rule.scope);
+      const admitted = this.#admission.admit(call, route.rule.scope, route.rule.anyOrigin);
       active.caller = admitted instanceof Promise ? await admitted : admitted;
       active.readQuery();
       if (route.checkBody !== undefined) active.readBody(await call.readBody(route.maxBody, active));
@@ -200,7 +200,7 @@ function noRoute(allowed: readonly string[]): WireError {
 
 function answerOf(reply: Reply<unknown> | RawReply, requestId: string): Answer {
   if (reply instanceof RawReply)
-    return { status: 200, headers: { ...headersOf(reply.mediaType, requestId), ...reply.headers }, body: reply.body };
+    return { status: reply.status, headers: { ...headersOf(reply.mediaType, requestId), ...reply.headers }, body: reply.body };
   const headers = headersOf("application/json", requestId);
   return {
     status: reply.status,

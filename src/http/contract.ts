@@ -8,16 +8,20 @@ import { bulkRoutes } from "./contract/bulk.ts";
 import { dashboardRoutes } from "./contract/dashboard.ts";
 import { deadRoutes } from "./contract/dead.ts";
 import { jobRoutes } from "./contract/jobs.ts";
+import { leaseStepRoutes } from "./contract/lease-steps.ts";
 import { leaseRoutes } from "./contract/leases.ts";
 import { queueRoutes } from "./contract/queues.ts";
 import { limitRoutes } from "./contract/limits.ts";
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, Route } from "./contract/route.ts";
 import { scheduleRoutes } from "./contract/schedules.ts";
+import { signalPageRoutes } from "./contract/signal-pages.ts";
+import { stepRoutes } from "./contract/steps.ts";
 import { systemRoutes } from "./contract/system.ts";
 
 /** Families of routes, in the order of the reference. */
 export const FAMILIES = [
   { name: "Jobs", routes: jobRoutes },
+  { name: "Durable work", routes: stepRoutes },
   { name: "Dead letters", routes: deadRoutes },
   { name: "Bulk operations", routes: bulkRoutes },
   { name: "Audit", routes: auditRoutes },
@@ -25,6 +29,8 @@ export const FAMILIES = [
   { name: "Limits", routes: limitRoutes },
   { name: "Schedules", routes: scheduleRoutes },
   { name: "Work over HTTP", routes: leaseRoutes },
+  { name: "Durable work over HTTP", routes: leaseStepRoutes },
+  { name: "Pages that send signals", routes: signalPageRoutes },
   { name: "Server", routes: systemRoutes },
   { name: "Dashboard", routes: dashboardRoutes },
   { name: "Aliases", routes: aliasRoutes },
@@ -33,6 +39,7 @@ export const FAMILIES = [
 /** Every route by its name, which is its method and path. */
 export const ROUTES = {
   ...jobRoutes,
+  ...stepRoutes,
   ...deadRoutes,
   ...bulkRoutes,
   ...auditRoutes,
@@ -40,6 +47,8 @@ export const ROUTES = {
   ...limitRoutes,
   ...scheduleRoutes,
   ...leaseRoutes,
+  ...leaseStepRoutes,
+  ...signalPageRoutes,
   ...systemRoutes,
   ...dashboardRoutes,
   ...aliasRoutes,

@@ -1,21 +1,16 @@
 /**
  * DOES A PAYLOAD FIT? A server refuses a job whose payload fits none of the schemas that live workers publish for its queue and type, instead of
  * letting it die. If no schema is known, or none in time, the job is accepted: the worker checks again before its handler runs.
- *
- * Schemas come from workers, and an interpreter reads them: no code is made of them.
  */
-import { Check, Errors } from "typebox/schema";
 import type { Client } from "../client/client.ts";
-import { counted } from "../core/counted.ts";
-import { type Issue, MillraceError } from "../core/errors.ts";
 import { type HandledType, schemasFor } from "../core/handled-type.ts";
 import { JsonText } from "../core/json-text.ts";
 import { isInternalType } from "../core/internal.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
 import type { JsonSchema } from "../core/payload-schema.ts";
-import { fieldOfIssue } from "../core/standard-schema.ts";
 import { atMost, type Clock } from "../lib/clock.ts";
 import { ReadAgain } from "../lib/read-again.ts";
+import { fitsOne, refusal, toApply } from "./fit-schema.ts";
 
 /** How long a lookup counts for a payload that fits, and for one that is refused: a new worker may take it. */
 const FRESH_MS = 5000;
@@ -24,8 +19,6 @@ const FRESH_TO_REFUSE_MS = 1000;
 const MAX_WAIT_MS = 1000;
 /** How many pairs of queue and type are remembered. */
 const MAX_PAIRS = 10_000;
-/** How many places of a payload are named. */
-const MAX_ISSUES = 20;
 
 /** The queue as the caller named it: undefined is the default. */
 interface JobPlace {
@@ -65,7 +58,7 @@ export class PayloadCheck {
     const isFresh = this.#known.ageMs < FRESH_TO_REFUSE_MS;
     if (!isFresh && !(await this.#lookInTime())) return;
     const schemas = this.#schemasOf(queue, type);
-    if (!fits(schemas, value)) throw refusal(schemas!, type, value);
+    if (!fits(schemas, value)) throw refusal(schemas!, `the schema that workers publish for type ${type}`, value);
   }
 
   /** Whether a lookup succeeded in time. A batch has up to 1,000 jobs: they must not wait one after the other. */
@@ -94,70 +87,4 @@ export class PayloadCheck {
 
 function fits(schemas: readonly JsonSchema[] | null, value: unknown): boolean {
   return schemas === null || schemas.some((schema) => fitsOne(schema, value));
-}
-
-/** Without formats. One that is nested too deep to be read refuses nothing. */
-function toApply(schema: JsonSchema): JsonSchema {
-  try {
-    return withoutFormats(schema);
-  } catch {
-    return {};
-  }
-}
-
-/** A schema that cannot be applied (a pattern that is none, a reference that leads nowhere) refuses nothing. */
-function fitsOne(schema: JsonSchema, value: unknown): boolean {
-  try {
-    return Check(schema, value);
-  } catch {
-    return true;
-  }
-}
-
-/** Names the places by the schema that comes closest. */
-function refusal(schemas: readonly JsonSchema[], type: string, value: unknown): MillraceError {
-  const [issues] = schemas.map((schema) => issuesOf(schema, value)).sort((a, b) => a.length - b.length);
-  const { field, message } = issues![0]!;
-  const more = issues!.length > 1 ? ` (and ${counted(issues!.length - 1, "other place")})` : "";
-  const text = `${field} ${message}${more}: the payload does not fit the schema that workers publish for type ${type}`;
-  return new MillraceError("invalid_input", text, { field, issues: issues!.slice(0, MAX_ISSUES) });
-}
-
-function issuesOf(schema: JsonSchema, value: unknown): Issue[] {
-  const [, errors] = Errors(schema, value);
-  const issues = errors.flatMap(({ keyword, instancePath, params, message }): Issue[] => {
-    const path = pathOf(instancePath);
-    if (keyword !== "required") return [{ field: fieldOfIssue({ message, path }), message: wordsOf(message, params) }];
-    const { requiredProperties } = params;
-    return requiredProperties.map((name) => ({ field: fieldOfIssue({ message, path: [...path, name] }), message: "is required" }));
-  });
-  return issues.length > 0 ? issues : [{ field: "payload", message: "does not fit" }];
-}
-
-function wordsOf(message: string, params: object): string {
-  return "allowedValues" in params
-    ? `must be one of ${(params.allowedValues as unknown[]).map((each) => JSON.stringify(each)).join(", ")}`
-    : message;
-}
-
-/** A JSON pointer as a path; a number is the place in a list. */
-function pathOf(pointer: string): (string | number)[] {
-  const steps = pointer.split("/").slice(1);
-  return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll("~1", "/").replaceAll("~0", "~")));
-}
-
-/** These hold values, not schemas. */
-const VALUES: ReadonlySet<string> = new Set(["const", "enum", "default", "examples"]);
-
-/**
- * The schema without `format`: libraries do not agree on what an e-mail address or a date is, and JSON Schema 2020-12 does not check it. What the
- * library itself accepts must not be refused here.
- */
-function withoutFormats<Part>(part: Part): Part {
-  if (Array.isArray(part)) return part.map(withoutFormats) as Part;
-  if (typeof part !== "object" || part === null) return part;
-  const kept = Object.entries(part).filter(([name, value]) => name !== "format" || typeof value !== "string");
-  return Object.fromEntries(
-    kept.map(([name, value]) => [name, VALUES.has(name) ? (value as unknown) : withoutFormats(value as unknown)]),
-  ) as Part;
 }

@@ -35,6 +35,7 @@ import { RemoteLeases } from "./remote/leases.ts";
 import { createRemoteLimits } from "./remote/limits.ts";
 import { countJobs, createRemoteDead, listJobs, queryOf } from "./remote/queries.ts";
 import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
+import { listRemoteSteps, sendRemoteSignal } from "./remote/steps.ts";
 import { type Answered, Transport } from "./remote/transport.ts";
 import { wireText } from "./remote/wire-text.ts";
 import { fromAuditWire } from "./wire/audit.ts";
@@ -75,7 +76,7 @@ export function createRemoteClient(options: RemoteOptions): PlainClient {
     fetch: options.fetch ?? ((...args) => fetch(...args)),
   });
   const enqueuer = new RemoteEnqueuer({ transport, clock, defaults });
-  const leases = new RemoteLeases({ transport, clock, random });
+  const leases = new RemoteLeases({ transport, clock, random, defaults });
   const workers = new Set<WorkerHandle>();
   let isClosing = false;
   let closed: Promise<void> | null = null;
@@ -142,6 +143,8 @@ export function createRemoteClient(options: RemoteOptions): PlainClient {
       const { body } = await transport.ask("GET /api/v1/jobs/{id}/explain", { params: { id: readId(id) }, repeatable: true });
       return { reasons: body.reasons.map(fromReasonWire) };
     },
+    steps: (id) => listRemoteSteps(transport, id),
+    signal: (id, name, payload, signalOptions) => sendRemoteSignal(transport, id, name, payload, signalOptions),
     async logs(id, page) {
       const query = queryOf(page, "a page of log lines");
       const found = await orNull(transport.ask("GET /api/v1/jobs/{id}/logs", { params: { id: readId(id) }, query, repeatable: true }));
@@ -153,9 +156,9 @@ export function createRemoteClient(options: RemoteOptions): PlainClient {
       return changed(await transport.ask("POST /api/v1/jobs/{id}/cancel", { params: { id: readId(id) }, query, repeatable: true }));
     },
     async retry(id, retryOptions) {
-      const { query, given } = changeQuery(retryOptions, "the options of retry", ["now", "payload"]);
-      const { now, payload } = readRetryOptions(given);
-      const asked = { now: now ? "true" : undefined, ...query };
+      const { query, given } = changeQuery(retryOptions, "the options of retry", ["now", "payload", "restart"]);
+      const { now, payload, restart } = readRetryOptions(given);
+      const asked = { now: now ? "true" : undefined, restart: restart ? "true" : undefined, ...query };
       const body = payload === undefined ? {} : { body: wireText({}, { payload: encodeJson(payload, "payload", MAX_PAYLOAD_BYTES) }) };
       const request = { params: { id: readId(id) }, query: asked, ...body, repeatable: false };
       return changed(await transport.ask("POST /api/v1/jobs/{id}/retry", request));

@@ -38,8 +38,15 @@ export class RawReply {
   readonly mediaType: string;
   readonly body: string | ReadableStream<Uint8Array>;
   readonly headers: Readonly<Record<string, string>>;
+  readonly status: number;
 
-  constructor(mediaType: string, body: string | ReadableStream<Uint8Array>, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    mediaType: string,
+    body: string | ReadableStream<Uint8Array>,
+    headers: Readonly<Record<string, string>> = {},
+    status: number = 200,
+  ) {
+    this.status = status;
     this.mediaType = mediaType;
     this.body = body;
     this.headers = headers;

@@ -1,4 +1,4 @@
-import { ABOVE_0, FUNCTION, isObject, OBJECT, type OptionRule, YES_OR_NO } from "../core/option-rules.ts";
+import { ABOVE_0, ANYTHING, FUNCTION, isObject, OBJECT, type OptionRule, YES_OR_NO } from "../core/option-rules.ts";
 import { readInteger } from "../core/read-fields.ts";
 import { ROLES } from "./contract/dashboard.ts";
 import type { RateLimit, ServerLimits } from "./limits.ts";
@@ -50,6 +50,7 @@ export const SERVER_OPTION_RULES: Readonly<Record<keyof ServerOptions, OptionRul
   },
   rateLimit: { mustBe: "null, or an object with requests and perMs, both above 0", allows: isRateOrNull, fields: RATE },
   limiter: OBJECT,
+  signalSecret: { ...ANYTHING, isSecret: true },
   trustedProxies: {
     mustBe: `a whole number from 0 to ${MOST_PROXIES}`,
     allows: (given) => readInteger(given, 0, MOST_PROXIES) !== undefined,

@@ -7,6 +7,7 @@ import { Hono } from "hono";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Client, MARKS, UNLISTED } from "../client/client.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
+import { readSignalSecrets } from "../core/signal-links.ts";
 import type { OnTrouble } from "../core/trouble.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { Answerer, type RequestFacts } from "./answerer.ts";
@@ -36,13 +37,16 @@ import { bulkHandlers } from "./routes/bulk.ts";
 import { dashboardHandlers } from "./routes/dashboard.ts";
 import { deadHandlers } from "./routes/dead.ts";
 import { jobHandlers } from "./routes/jobs.ts";
+import { leaseStepHandlers } from "./routes/lease-steps.ts";
 import { leaseHandlers } from "./routes/leases.ts";
 import { queueHandlers } from "./routes/queues.ts";
 import { limitHandlers } from "./routes/limits.ts";
 import { scheduleHandlers } from "./routes/schedules.ts";
+import { stepHandlers } from "./routes/steps.ts";
 import { type Figures, systemHandlers, type SystemParts } from "./routes/system.ts";
 import { type DashboardUser, Sessions } from "./sessions.ts";
 import { SignIn } from "./sign-in.ts";
+import { SignalPages } from "./signal-pages.ts";
 import { StoreCheck } from "./store-check.ts";
 import { PAGE_MOUNT, StaticPage } from "./static.ts";
 
@@ -85,6 +89,11 @@ export interface ServerOptions {
   readonly rateLimit?: RateLimit | null | undefined;
   /** Counts the requests, if several processes share the rate limit. */
   readonly limiter?: Limiter | undefined;
+  /**
+   * Secrets that sign the links of `ctx.signalUrl`; several while you replace one. Give `connect` the first one as `signals`. Without any, this
+   * server has no pages for links.
+   */
+  readonly signalSecret?: string | readonly string[] | undefined;
   /** How many proxies are in front of it: the caller's address then comes from X-Forwarded-For. */
   readonly trustedProxies?: number | undefined;
   /** Serves the dashboard, too. */
@@ -172,10 +181,17 @@ export function createServer(given: Client, options: ServerOptions = {}): Server
     options.dashboard === undefined
       ? null
       : new Dashboard(new SignIn({ admission, sessions, ended, clock, basePath }), new StaticPage(options.dashboard.folder));
+  const signalPages = new SignalPages({
+    client,
+    clock,
+    secrets: readSignalSecrets(options.signalSecret, "signalSecret"),
+    addressOf: (call) => admission.addressOf(call),
+  });
   const handledTypes = options.types === undefined ? null : new HandledTypes({ client, clock, own: options.types });
   const routes = prepareRoutes(
     { client, clock, handledTypes, payloadCheck: new PayloadCheck(client, clock), hub, version, isReady, isWell, figures },
     dashboard,
+    signalPages,
   );
   const app = createApp(routes, answerer, dashboard);
   const webSocketRoute = routes.find(({ name }) => name === "GET /api/v1/ws")!;
@@ -242,9 +258,10 @@ function checkAuth({ auth, open, dashboard }: ServerOptions): void {
     throw new MillraceError("invalid_input", `leave out ${other}: with auth, your application says who may call`, { field: other });
 }
 
-function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null): PreparedRoute[] {
+function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null, signalPages: SignalPages): PreparedRoute[] {
   const handlers: Handlers<RouteName> = {
     ...jobHandlers(parts),
+    ...stepHandlers(parts),
     ...deadHandlers(parts),
     ...bulkHandlers(parts),
     ...auditHandlers(parts),
@@ -252,6 +269,8 @@ function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null): Prepare
     ...limitHandlers(parts),
     ...scheduleHandlers(parts),
     ...leaseHandlers(parts),
+    ...leaseStepHandlers(parts),
+    ...signalPages.handlers(),
     ...systemHandlers(parts),
     ...dashboardHandlers(dashboard?.signIn ?? null),
     ...aliasHandlers(parts),

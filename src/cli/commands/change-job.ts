@@ -25,7 +25,7 @@ export const cancel = defineCommand({
 
 export const retry = defineCommand({
   about:
-    "Retries dead, failed or cancelled jobs; their retries count from 0 again. With --now, also starts scheduled or retrying jobs at once. With --payload, the job runs with that payload.",
+    "Retries dead, failed or cancelled jobs; their retries count from 0 again. With --now, also starts scheduled or retrying jobs at once. With --payload, the job runs with that payload. A job with steps goes on where it died; with --restart, it begins from the start.",
   examples: [
     "millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab",
     "millrace retry 0199f3c2-7b5e-7000-8000-0123456789ab --now",
@@ -34,15 +34,16 @@ export const retry = defineCommand({
   arguments: { ids },
   options: {
     now: toggle("also start a scheduled or retrying job at once"),
+    restart: toggle("forget the steps of the job, so that it begins from the start"),
     payload: text("<json>", "replace the payload by this JSON; @file reads a file, - reads stdin"),
     reason,
   },
-  async run({ ids: jobs, now, payload: given, reason: why }, session) {
+  async run({ ids: jobs, now, restart, payload: given, reason: why }, session) {
     const payload = given === undefined ? undefined : await readJson(given, "--payload", session);
     return changeEach(jobs, session, "retried", async (client, id) => {
       const job = payload === undefined ? null : await client.get(id);
       if (job !== null) await checkPayload(client, job, payload, session);
-      return client.retry(id, { now, payload, reason: why });
+      return client.retry(id, { now, restart, payload, reason: why });
     });
   },
 });

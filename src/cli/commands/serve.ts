@@ -1,6 +1,6 @@
 /** `start` and `server`: a server that runs until a signal stops it, with or without your handlers. */
 import { typesOf } from "../../client/handler-types.ts";
-import { SETTING_NAMES } from "../../config.ts";
+import { type Config, SETTING_NAMES } from "../../config.ts";
 import { serve } from "../../serve.ts";
 import { stopOnSignals } from "../../worker/stop-on-signals.ts";
 import { defineCommand } from "../command.ts";
@@ -42,9 +42,15 @@ async function serveUntilSignal(session: Session, { handlers, backoffs, example 
   session.output.message(`millrace: serving ${store}`);
   if (served.dashboardUrl !== null) session.output.message(`millrace: dashboard on ${served.dashboardUrl}`);
   session.output.message(`millrace: API on ${served.url}/api/v1, its reference on ${served.url}/docs`);
+  if (config.signalSecret.length > 0) session.output.message(`millrace: links of ctx.signalUrl lead to ${linksLeadTo(config, served.url)}`);
   // With API keys the line would need one, and we never print a key.
   if (example && config.apiKey.length === 0) session.output.message(`millrace: try it: ${curlLine(served.url, example)}`);
   return new Promise<never>(() => {});
+}
+
+/** Its own address is of no use to people elsewhere, and nobody would notice before one of them opens a link. */
+function linksLeadTo({ publicUrl }: Pick<Config, "publicUrl">, own: string): string {
+  return publicUrl ?? `${own}: set PUBLIC_URL if people reach the server at another address`;
 }
 
 /** A command that you can paste as it is printed. */

@@ -2,7 +2,7 @@ import { defineCommand, several } from "../command.ts";
 import { showJob } from "../job-view.ts";
 
 export const status = defineCommand({
-  about: "Shows a job: its fields, payload, result or error, every attempt, who changed it by hand, and the end of its log.",
+  about: "Shows a job: its fields, payload, result or error, its steps, every attempt, who changed it by hand, and the end of its log.",
   examples: [
     "millrace status 0199f3c2-7b5e-7000-8000-0123456789ab",
     "millrace status 0199f3c2-7b5e-7000-8000-0123456789ab --json | jq .result",

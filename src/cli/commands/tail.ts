@@ -15,6 +15,8 @@ const STYLES: Readonly<Record<Event["event"], Style | undefined>> = {
   "job:failed": "magenta",
   "job:dead": "red",
   "job:cancelled": "gray",
+  "job:suspended": "gray",
+  "job:resumed": "cyan",
   "job:retried": "cyan",
   "job:progress": undefined,
   "schedule:skipped": "yellow",
@@ -77,6 +79,10 @@ function detail(event: Event): string {
       return `${event.error} (retries ${event.retryCount}, lost ${event.lostCount}; runs again at ${new Date(event.retryAt).toISOString()})`;
     case "job:dead":
       return event.error;
+    case "job:suspended":
+      return `at ${event.steps.join(", ")}`;
+    case "job:resumed":
+      return `by ${event.step}`;
     case "job:progress":
       return `${event.progress.percent} % ${event.progress.note ?? ""}`.trimEnd();
     case "schedule:skipped":

@@ -7,11 +7,12 @@ import { payloadOf, prettyJson } from "../../core/json-text.ts";
 import { act } from "../act.ts";
 import { client } from "../api.ts";
 import { shortId } from "../format.ts";
+import { SelectField } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { messageOf } from "../parts/notices.tsx";
 import { useReason } from "../parts/use-reason.tsx";
 import { issuesOf, readJson } from "./draft.ts";
-import { PayloadField } from "./payload-field.tsx";
+import { PayloadField, usePublishedSchema } from "./payload-field.tsx";
 
 interface EditDialogProps {
   readonly job: Job;
@@ -20,6 +21,8 @@ interface EditDialogProps {
 
 export default function EditDialog({ job, onClose }: EditDialogProps): ReactElement {
   const [text, setText] = useState(() => prettyJson(payloadOf(job)));
+  const schema = usePublishedSchema(job.type, job.queue);
+  const [restarts, setRestarts] = useState(false);
   const reason = useReason();
   const [payloadProblem, setPayloadProblem] = useState<string>();
   const [issues, setIssues] = useState<readonly Issue[]>([]);
@@ -37,7 +40,7 @@ export default function EditDialog({ job, onClose }: EditDialogProps): ReactElem
     setIssues([]);
     setProblem(undefined);
     const retried = await act(
-      () => client.retry(job.id, { ...reason.options, payload }),
+      () => client.retry(job.id, { ...reason.options, payload, ...(restarts ? { restart: true } : {}) }),
       () => `${job.type} …${shortId(job.id)} is queued for retry with the new payload`,
       { onFailure: refuse },
     );
@@ -49,7 +52,19 @@ export default function EditDialog({ job, onClose }: EditDialogProps): ReactElem
       <p className="text-muted-foreground">
         This job, with the same id, gets this payload and is retried. The present payload is not kept.
       </p>
-      <PayloadField text={text} onChange={setText} type={job.type} queue={job.queue} problem={payloadProblem} issues={issues} rows={12} />
+      <PayloadField text={text} onChange={setText} schema={schema} problem={payloadProblem} issues={issues} rows={12} />
+      {job.hasSteps && (
+        <SelectField
+          label="Steps"
+          value={restarts ? "restart" : ""}
+          onChange={(value) => setRestarts(value === "restart")}
+          options={[
+            ["", "Continue where it stopped"],
+            ["restart", "Start over"],
+          ]}
+          hint="To continue keeps what its steps did with the present payload. To start over runs them again with the new one."
+        />
+      )}
       {reason.field}
     </FormDialog>
   );

@@ -15,7 +15,7 @@ import { messageOf } from "../parts/notices.tsx";
 import { Suggest } from "../parts/suggest.tsx";
 import { readPreference, setPreference } from "../preferences.ts";
 import { type DraftProblems, EMPTY_DRAFT, type EnqueueDraft, issuesOf, readDraft } from "./draft.ts";
-import { PayloadField } from "./payload-field.tsx";
+import { PayloadField, usePublishedSchema } from "./payload-field.tsx";
 import { JobOptionFields } from "./job-option-fields.tsx";
 
 /** How many payloads are remembered, and how long each may be. */
@@ -33,6 +33,7 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
   const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<string>();
   const types = useKnownTypes();
+  const schema = usePublishedSchema(draft.type, draft.queue);
   const set = (change: Partial<EnqueueDraft>): void => setDraft((before) => ({ ...before, ...change }));
   const setType = (type: string): void => {
     const last = readPreference("payloads")[type];
@@ -83,8 +84,7 @@ export default function EnqueueDialog({ draft: given = {}, onClose }: EnqueueDia
       <PayloadField
         text={draft.payload}
         onChange={(payload) => set({ payload })}
-        type={draft.type}
-        queue={draft.queue}
+        schema={schema}
         problem={problems.payload}
         issues={issues}
         rows={9}

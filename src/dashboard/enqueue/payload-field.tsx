@@ -1,6 +1,7 @@
-/** THE PAYLOAD: a form where workers publish the schema of the type, with a switch to JSON; otherwise JSON. */
+/** THE PAYLOAD: a form where its schema is known, with a switch to JSON; otherwise JSON. */
 import { type ReactElement, useState } from "react";
 import type { Issue } from "../../core/errors.ts";
+import type { JsonSchema } from "../../core/payload-schema.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { useHandledTypes } from "../queries.ts";
@@ -10,19 +11,24 @@ interface PayloadFieldProps {
   /** JSON. */
   readonly text: string;
   readonly onChange: (text: string) => void;
-  readonly type: string;
-  /** Empty means the default. */
-  readonly queue: string;
+  /** Null if it is not known. */
+  readonly schema: JsonSchema | null;
   readonly problem: string | undefined;
   /** What a server refused, by place. */
   readonly issues: readonly Issue[];
   readonly rows: number;
+  readonly hint?: string;
 }
 
-export function PayloadField({ text, onChange, type, queue, problem, issues, rows }: PayloadFieldProps): ReactElement {
-  const [isJson, setJson] = useState(false);
+/** The schema that workers publish for a type; null if there is none. An empty queue means the default. */
+export function usePublishedSchema(type: string, queue: string): JsonSchema | null {
   const { data: handled = [] } = useHandledTypes();
-  const schema = formSchema(handled, type.trim(), queue.trim() === "" ? DEFAULT_QUEUE : queue.trim());
+  return formSchema(handled, type.trim(), queue.trim() === "" ? DEFAULT_QUEUE : queue.trim());
+}
+
+export function PayloadField(props: PayloadFieldProps): ReactElement {
+  const { text, onChange, schema, problem, issues, rows, hint = "Any JSON, up to 1 MiB." } = props;
+  const [isJson, setJson] = useState(false);
   const fields = schema === null ? null : fieldsOf(schema);
   // The form as it was left, while the text is the one that it made: it also knows what is not JSON yet.
   const [left, setLeft] = useState<FormPayload>();
@@ -63,7 +69,7 @@ export function PayloadField({ text, onChange, type, queue, problem, issues, row
           {problem !== undefined && <p className="text-xs text-destructive">{problem}</p>}
         </>
       ) : (
-        <TextArea label="Payload" rows={rows} value={text} onChange={onChange} problem={problem} hint="Any JSON, up to 1 MiB." />
+        <TextArea label="Payload" rows={rows} value={text} onChange={onChange} problem={problem} hint={hint} />
       )}
     </div>
   );

@@ -21,6 +21,7 @@ import { TopBar } from "./top-bar.tsx";
 const ShortcutSheet = lazy(() => import("./shortcut-sheet.tsx"));
 const EnqueueDialog = lazy(() => import("../enqueue/enqueue-dialog.tsx"));
 const EditDialog = lazy(() => import("../enqueue/edit-dialog.tsx"));
+const SignalDialog = lazy(() => import("../enqueue/signal-dialog.tsx"));
 
 export function Frame(): ReactElement {
   const { isRefused } = useWatched(session);
@@ -97,6 +98,7 @@ function Overlays(): ReactElement | null {
       {open.kind === "shortcuts" && <ShortcutSheet onClose={closeOverlay} />}
       {open.kind === "enqueue" && <EnqueueDialog draft={open.draft} onClose={closeOverlay} />}
       {open.kind === "edit" && <EditDialog job={open.job} onClose={closeOverlay} />}
+      {open.kind === "signal" && <SignalDialog job={open.job} name={open.name} onClose={closeOverlay} />}
     </Suspense>
   );
 }

@@ -68,6 +68,7 @@ const STATUS_AFTER: Partial<Record<Event["event"], Status>> = {
   "job:failed": "retrying",
   "job:dead": "dead",
   "job:cancelled": "cancelled",
+  "job:resumed": "pending",
   "job:retried": "pending",
 };
 

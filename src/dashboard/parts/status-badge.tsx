@@ -28,12 +28,16 @@ export const STATUS_COLOURS: Readonly<Record<Status, string>> = {
   cancelled: "text-cancelled",
 };
 
+/** What the word alone does not say. */
+const TITLES: Partial<Record<Status, string>> = { blocked: "Waits for a signal or for another job" };
+
 /** A status by icon and word: never by colour alone. */
 export function StatusBadge({ status }: { readonly status: Status }): ReactElement {
   const Icon = STATUS_ICONS[status];
   return (
     <span
       data-status={status}
+      title={TITLES[status]}
       className={`inline-flex h-5 items-center gap-1 rounded-full align-bottom bg-current/10 px-1.5 text-xs font-medium whitespace-nowrap ${STATUS_COLOURS[status]}`}
     >
       <Icon aria-hidden className="size-3" strokeWidth={2.25} />

@@ -7,13 +7,14 @@ import type { Job } from "../../core/job.ts";
 import { Card } from "../parts/card.tsx";
 import { JsonCard } from "../parts/json-card.tsx";
 import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
-import { useJob, useJobHistory } from "../queries.ts";
+import { useJob, useJobHistory, useSteps } from "../queries.ts";
 import { useTitle } from "../title.ts";
 import { Attempts } from "./job/attempts.tsx";
 import { Explain } from "./job/explain.tsx";
 import { JobFacts } from "./job/job-facts.tsx";
 import { JobHead } from "./job/job-head.tsx";
 import { Logs } from "./job/logs.tsx";
+import { Steps } from "./job/steps.tsx";
 import { Timeline } from "./job/timeline.tsx";
 
 const route = getRouteApi("/jobs/$id");
@@ -53,6 +54,7 @@ function NoJob({ text }: { readonly text: string }): ReactElement {
 
 function JobView({ job }: { readonly job: Job }): ReactElement {
   const history = useJobHistory(job.id);
+  const { data: steps = [] } = useSteps(job);
   // The title shows the end of the job while you are in another tab.
   useTitle(`${MARKS[job.status] ?? "·"} ${job.type}`);
   return (
@@ -61,9 +63,10 @@ function JobView({ job }: { readonly job: Job }): ReactElement {
       <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_22rem]">
         <div className="min-w-0 space-y-4">
           {WAITING.includes(job.status) && <Explain job={job} />}
+          {job.hasSteps && <Steps job={job} />}
           <Card title="Timeline">
             <Loaded result={history} lines={2}>
-              {(known) => <Timeline job={job} history={known} />}
+              {(known) => <Timeline job={job} history={known} steps={steps} />}
             </Loaded>
           </Card>
           {history.data !== undefined && history.data.attempts.length > 0 && <Attempts history={history.data} job={job} />}

@@ -87,6 +87,9 @@ const Reason = Type.Union([
   reason("due_later", { at: Time }),
   reason("overdue", { at: Time }),
   reason("blocked", {}),
+  reason("waits_for_signal", { step: Type.String(), until: nullable(Time) }),
+  reason("waits_for_call", { step: Type.String(), job_id: Id, type: Name }),
+  reason("sleeps", { step: Type.String(), until: Time }),
   reason("position", { ahead: Count, ahead_is_capped: Type.Boolean({ description: "There may be more jobs ahead." }) }),
   reason("running", { worker_id: nullable(Type.String()), started_at: nullable(Time) }),
   reason("ended", { status: Status, at: nullable(Time) }),
@@ -206,7 +209,11 @@ export const jobRoutes = {
   "POST /api/v1/jobs/{id}/retry": {
     summary: "Retry a dead, failed or cancelled job, as it is or with another payload",
     scope: "admin",
-    query: closed({ now: flag, ...REASON }),
+    query: closed({
+      now: flag,
+      restart: Type.Optional(Type.Boolean({ description: "true to forget the steps of the job, so that it begins from the start" })),
+      ...REASON,
+    }),
     body: closed({ payload: Type.Optional(Type.Unknown({ description: "any JSON: replaces the payload of the job" })) }),
     bodyIsOptional: true,
     keepsText: { fields: ["payload"] },

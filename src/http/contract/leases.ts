@@ -20,6 +20,8 @@ import {
 } from "../../core/work-limits.ts";
 import { MAX_LISTED_FORMER_WORKERS } from "../../core/worker-entry.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
+import { EXACT, INPUT_PROBLEMS, LEASE } from "./lease.ts";
+import { WAITS } from "./lease-steps.ts";
 import { HOURS_OF_USE, MINUTES_OF_USE } from "../../core/worker-entry.ts";
 import type { Route } from "./route.ts";
 import { closed, Count, duration, Id, Internal, Job, Message, Milliseconds, Name, nullable, oneOf, Time } from "./schemas.ts";
@@ -27,9 +29,6 @@ import { Type } from "./type.ts";
 
 export const MAX_WAIT_MS = 30_000;
 
-/** Whole numbers that JavaScript keeps as they are. */
-const EXACT = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-const Lease = { id: Id, fence: Type.Integer({ ...EXACT, description: "the fence that came with the job" }) };
 const aLease = duration('a time from 1s to 1h, in milliseconds or as "30s"');
 
 const Version = Type.String({ pattern: VERSION.source, description: `${VERSION_RULE}: the version of your application` });
@@ -53,7 +52,7 @@ const ErrorInput = Type.Union(
 
 /** How an attempt ended, as a worker reports it. */
 export const OutcomeInput = closed({
-  ...Lease,
+  ...LEASE,
   // The store detects a loss; no worker reports one.
   outcome: oneOf(OUTCOME_KINDS.filter((kind) => kind !== "lost")),
   result: Type.Optional(Type.Unknown({ description: "any JSON of at most 1 MiB, for completed" })),
@@ -63,6 +62,7 @@ export const OutcomeInput = closed({
       "the time until the next attempt, for failed (instead of the job's retry delay) or snooze; how long its limit key is held, for hold",
     ),
   ),
+  waits: Type.Optional(WAITS),
   spend: Type.Optional(
     Type.Number({
       minimum: 0,
@@ -116,7 +116,7 @@ const Progress = closed({
 });
 
 const NoteInput = closed({
-  ...Lease,
+  ...LEASE,
   progress: Type.Optional(nullable(Progress)),
   lines: Type.Optional(
     Type.Array(Type.String({ maxLength: MAX_LOG_LINE_BYTES }), {
@@ -195,13 +195,11 @@ const FormerWorker = Type.Object({
   ended_at: Time,
 });
 
-const INPUT_PROBLEMS = ["invalid_input", "malformed_body", "body_too_large", "unsupported_media_type"] as const;
-
 export const leaseRoutes = {
   "POST /api/v1/leases": {
     summary: "Claim jobs, and report outcomes in the same round trip",
     scope: "work",
-    keepsText: { list: "outcomes", fields: ["result"] },
+    keepsText: { list: "outcomes", fields: ["result", "waits"] },
     body: closed({
       worker_id: Name,
       queues: Type.Optional(Queues),
@@ -210,7 +208,7 @@ export const leaseRoutes = {
       lease: Type.Optional(aLease),
       wait: Type.Optional(duration('the longest time to wait for a job if there is none, at most "30s"')),
       holding: Type.Optional(
-        Type.Array(closed(Lease), {
+        Type.Array(closed(LEASE), {
           maxItems: MAX_SLOTS,
           description: "every lease that the worker holds; its other jobs are released, which costs no retry",
         }),
@@ -247,7 +245,7 @@ export const leaseRoutes = {
     summary: "Extend leases",
     scope: "work",
     body: closed({
-      leases: Type.Array(closed(Lease), { maxItems: MAX_SLOTS, description: `a list of at most ${MAX_SLOTS} leases` }),
+      leases: Type.Array(closed(LEASE), { maxItems: MAX_SLOTS, description: `a list of at most ${MAX_SLOTS} leases` }),
       lease: Type.Optional(aLease),
     }),
     maxBody: MAX_BATCH_BYTES,
@@ -259,7 +257,7 @@ export const leaseRoutes = {
     summary: "Report how attempts ended",
     scope: "work",
     body: closed({ outcomes }),
-    keepsText: { list: "outcomes", fields: ["result"] },
+    keepsText: { list: "outcomes", fields: ["result", "waits"] },
     maxBody: MAX_BATCH_BYTES,
     answers: { 200: { when: "In order.", is: Results } },
     problems: INPUT_PROBLEMS,

@@ -39,6 +39,8 @@ export interface Route {
   readonly problems?: readonly ProblemCode[];
   /** The status of input problems here, instead of their own. */
   readonly inputStatus?: 400;
+  /** Pages of any origin may call it: it goes by what is in its path alone, never by a cookie or an address. */
+  readonly anyOrigin?: boolean;
   /** Served until the very end of a shutdown, so that running work can be reported. */
   readonly servedToTheEnd?: boolean;
 }

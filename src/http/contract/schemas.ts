@@ -121,6 +121,13 @@ const SUMMARY = {
   ),
   limit_key: nullable(Type.String({ description: "Jobs with a limit key share the limits of that key in their queue." })),
   cost: Type.Integer({ minimum: 1, description: "How many units of a rate its start takes." }),
+  has_steps: Type.Boolean({ description: "Whether it may have steps: results, sleeps, waits and calls that its handler keeps." }),
+  parent: nullable(
+    Type.Object(
+      { id: Type.String(), step: Type.String(), life: Type.Integer() },
+      { description: "The job and the step that called it, and in which life." },
+    ),
+  ),
   worker_id: nullable(Type.String()),
   fence: Count,
   created_at: Time,
@@ -195,6 +202,12 @@ const TIMES = {
   run_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: RUN_AT_RULE })),
   scheduled_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: RUN_AT_RULE })),
 };
+
+/** Options of a job that a step calls: the step is its idempotency key. */
+export const CallOptions = closed(
+  { ...JOB_FIELDS, ...TIMES },
+  { description: "options of the called job, as POST /api/v1/jobs takes them" },
+);
 
 const KEYS = {
   idempotency_key: Type.Optional(

@@ -1,6 +1,7 @@
 /** Leases over HTTP, for workers that connect to a server. */
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseAnswer, Leases, Report } from "../../client/client.ts";
 import type { Job } from "../../core/job.ts";
+import type { JobOptions } from "../../core/job-options.ts";
 import { QUEUE_DEFAULTS } from "../../core/queue.ts";
 import { MAX_BATCH, MAX_SLOTS } from "../../core/work-limits.ts";
 import type { SchemaText } from "../../core/payload-schema.ts";
@@ -10,15 +11,20 @@ import { inBatches } from "../../lib/slices.ts";
 import type { LeasedJobWire, LeaseResultWire } from "../contract/leases.ts";
 import { fromJobWire } from "../wire/job.ts";
 import { toEntryWire } from "../wire/queue.ts";
+import { fromLeaseSteps, newStepText } from "../wire/step.ts";
 import { fromTime } from "../wire/values.ts";
 import { noTransaction } from "./enqueue.ts";
 import { readEventSource, type SourceEvent } from "./event-source.ts";
+import { outcomeText } from "./outcome-text.ts";
 import type { Transport } from "./transport.ts";
+import { wireText } from "./wire-text.ts";
 
 export interface RemoteLeasesOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Options of jobs that are used where neither the call nor the definition sets them. */
+  readonly defaults: JobOptions;
 }
 
 type Listener = Parameters<Leases["watch"]>[0];
@@ -42,7 +48,10 @@ export class RemoteLeases implements Leases {
     const { workerId, queues, types, limit, leaseMs, turn, again, ahead: isAhead } = claim;
     const request = { worker_id: workerId, queues, types, limit, lease: leaseMs, turn, again, ahead: isAhead };
     const { body } = await this.#transport.ask("POST /api/v1/leases", {
-      body: `${JSON.stringify(request).slice(0, -1)},"outcomes":[${reports.slice(ahead).map(outcomeText).join(",")}]}`,
+      body: `${JSON.stringify(request).slice(0, -1)},"outcomes":[${reports
+        .slice(ahead)
+        .map((report) => this.#outcomeText(report))
+        .join(",")}]}`,
       repeatable: false,
     });
     const results = [...early, ...body.results.map(resultOf)];
@@ -73,6 +82,28 @@ export class RemoteLeases implements Leases {
       });
       return body.results.map(resultOf);
     });
+  }
+
+  /** A repeat stores the same again. */
+  async keepSteps({ id, fence, steps }: Parameters<Leases["keepSteps"]>[0]): ReturnType<Leases["keepSteps"]> {
+    const { body } = await this.#transport.ask("POST /api/v1/leases/steps", {
+      body: `${JSON.stringify({ id, fence }).slice(0, -1)},"steps":[${steps.map(newStepText).join(",")}]}`,
+      repeatable: true,
+    });
+    return body.ok ? "ok" : (body.code ?? "stale");
+  }
+
+  async readSteps({ id, fence }: LeaseRef): ReturnType<Leases["readSteps"]> {
+    const { body, text } = await this.#transport.ask("POST /api/v1/leases/steps/read", {
+      body: JSON.stringify({ id, fence }),
+      repeatable: true,
+    });
+    return body.ok ? { now: fromTime(body.now), steps: fromLeaseSteps(body.steps, text) } : null;
+  }
+
+  async signalUrl(id: string, name: string, ttlMs: number, payload: string | null): Promise<string> {
+    const body = wireText({ id, name, ttl: ttlMs }, payload === null ? {} : { payload });
+    return (await this.#transport.ask("POST /api/v1/leases/signal-url", { body, repeatable: true })).body.url;
   }
 
   async publishSchemas(schemas: readonly SchemaText[]): Promise<void> {
@@ -122,26 +153,17 @@ export class RemoteLeases implements Leases {
     }
   }
 
+  #outcomeText(report: Report): string {
+    return outcomeText(report, this.#options.defaults);
+  }
+
   async #settle(reports: readonly Report[]): Promise<LeaseAnswer[]> {
     const { body } = await this.#transport.ask("POST /api/v1/leases/settle", {
-      body: `{"outcomes":[${reports.map(outcomeText).join(",")}]}`,
+      body: `{"outcomes":[${reports.map((report) => this.#outcomeText(report)).join(",")}]}`,
       repeatable: true,
     });
     return body.results.map(resultOf);
   }
-}
-
-/** The result is already JSON text. */
-function outcomeText({ id, fence, outcome, heldMs, spend, unstarted }: Report): string {
-  const said: Record<string, unknown> = { id, fence, outcome: outcome.kind };
-  if ("runMs" in outcome) said["run_ms"] = outcome.runMs;
-  if (heldMs !== undefined) said["held_ms"] = heldMs;
-  if (spend !== undefined) said["spend"] = spend;
-  if (unstarted !== undefined) said["unstarted"] = unstarted;
-  if ("delayMs" in outcome) said["delay"] = outcome.delayMs;
-  if ("error" in outcome) said["error"] = outcome.error;
-  const text = JSON.stringify(said);
-  return outcome.kind === "completed" && outcome.result !== null ? `${text.slice(0, -1)},"result":${outcome.result}}` : text;
 }
 
 function resultOf({ ok, code }: LeaseResultWire): LeaseAnswer {
@@ -158,7 +180,8 @@ type NewFacts = Partial<Pick<LeasedJobWire, "snoozes" | "dead_letters">>;
 
 function factsOf(job: Job, { snoozes = 0, dead_letters: deadLetters = QUEUE_DEFAULTS.deadLetters }: NewFacts): LeaseFacts {
   const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, backoff, webhookUrl, limitKey } = job;
-  const { attempt, workerId, startedAt } = job;
+  const { attempt, workerId, startedAt, parent } = job;
   const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes };
-  return { type, queue, ...counts, retryDelayMs: retryDelay, backoff, webhookUrl, limitKey, deadLetters, attempt, workerId, startedAt };
+  const attempts = { attempt, workerId, startedAt };
+  return { type, queue, ...counts, retryDelayMs: retryDelay, backoff, webhookUrl, limitKey, deadLetters, parent, ...attempts };
 }

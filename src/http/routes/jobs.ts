@@ -78,7 +78,7 @@ export function jobHandlers({ client, handledTypes, payloadCheck }: RouteParts):
       const { id } = input.params;
       const payload = input.body?.payload;
       if (payload !== undefined) await payloadCheck.check(await requireJob(client, id), payload);
-      const job = await client.retry(id, { now: input.query.now, payload, ...changeOptionsOf(input) });
+      const job = await client.retry(id, { now: input.query.now, restart: input.query.restart, payload, ...changeOptionsOf(input) });
       return ok({ message: "Job re-enqueued", job_id: id, status: job.status, job: toSummaryWire(job) });
     },
 

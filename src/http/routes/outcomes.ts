@@ -1,13 +1,13 @@
 /** Outcomes from the wire -> reports. */
-import type { LeaseRef, Report } from "../../client/client.ts";
-import { MAX_DELAY_MS } from "../../core/duration.ts";
-import { invalid, MillraceError } from "../../core/errors.ts";
+import type { LeaseFacts, LeaseRef, Report } from "../../client/client.ts";
+import { invalid } from "../../core/errors.ts";
 import type { AttemptError } from "../../core/job.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../../core/json.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
-import { readDuration } from "../../core/read-fields.ts";
 import type { OutcomeWire } from "../contract/leases.ts";
 import type { Grants } from "../grants.ts";
+import { missing, readDelay } from "./read-parts.ts";
+import { readSuspension } from "./suspension.ts";
 
 /** Throws `invalid_input` for the first outcome that lacks what its kind needs. `startOf` says when an attempt began. */
 export function readOutcomes(
@@ -20,12 +20,12 @@ export function readOutcomes(
     const { id, fence, spend } = given;
     const place = `outcomes[${index}]`;
     const runMs = given.run_ms ?? Math.max(0, now - startOf(given));
-    const outcome = readOutcome(given, runMs, place);
-    return { id, fence, facts: grants.get(given), heldMs: given.held_ms, spend, unstarted: readUnstarted(given, place), outcome };
+    const outcome = readOutcome(given, runMs, place, now);
+    return { id, fence, facts: factsOf(given, grants), heldMs: given.held_ms, spend, unstarted: readUnstarted(given, place), outcome };
   });
 }
 
-function readOutcome(given: OutcomeWire, runMs: number, place: string): Outcome {
+function readOutcome(given: OutcomeWire, runMs: number, place: string, now: number): Outcome {
   switch (given.outcome) {
     case "completed":
       return { kind: "completed", result: readResult(given.result, `${place}.result`), runMs };
@@ -42,7 +42,19 @@ function readOutcome(given: OutcomeWire, runMs: number, place: string): Outcome 
       };
     case "release":
       return { kind: "release" };
+    case "suspend":
+      return readSuspension(given.waits, place, now);
   }
+}
+
+/**
+ * What this server knows of the lease. A step that the attempt stored, maybe through another server, has set its retries and losses to 0: then a
+ * failure must not count from what was granted, and the store is asked.
+ */
+function factsOf(given: OutcomeWire, grants: Grants): LeaseFacts | undefined {
+  const facts = grants.get(given);
+  const mayBeOld = given.outcome === "failed" && facts !== undefined && facts.retryCount + facts.lostCount > 0;
+  return mayBeOld ? undefined : facts;
 }
 
 /** A handler that was called may have used what it was given. */
@@ -63,12 +75,4 @@ function readError(error: OutcomeWire["error"], place: string): AttemptError {
   if (typeof error === "string") return { name: "Error", message: error, stack: null, kind: "error" };
   const { name = "Error", message, stack = null, kind = "error", version } = error;
   return { name, message, stack, kind, version };
-}
-
-function readDelay(delay: string | number | undefined, field: string): number | undefined {
-  return delay === undefined ? undefined : readDuration(delay, field, "a time of at most 10 years", MAX_DELAY_MS);
-}
-
-function missing(field: string, what: string): never {
-  throw new MillraceError("invalid_input", `${field} is required: it says ${what}`, { field });
 }

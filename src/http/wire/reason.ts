@@ -31,6 +31,12 @@ export function toReasonWire(reason: Reason): ReasonWire {
       };
     case "limit_rate":
       return { code, message, queue: reason.queue, limit_key: reason.limitKey, rate: reason.rate, until: toTime(reason.until) };
+    case "waits_for_signal":
+      return { ...reason, until: toTimeOrNull(reason.until) };
+    case "waits_for_call":
+      return { code, message, step: reason.step, job_id: reason.jobId, type: reason.type };
+    case "sleeps":
+      return { ...reason, until: toTime(reason.until) };
     default:
       return reason;
   }
@@ -62,6 +68,12 @@ export function fromReasonWire(wire: ReasonWire): Reason {
       };
     case "limit_rate":
       return { code, message, queue: wire.queue, limitKey: wire.limit_key, rate: wire.rate, until: fromTime(wire.until) };
+    case "waits_for_signal":
+      return { ...wire, until: fromTimeOrNull(wire.until) };
+    case "waits_for_call":
+      return { code, message, step: wire.step, jobId: wire.job_id, type: wire.type };
+    case "sleeps":
+      return { ...wire, until: fromTime(wire.until) };
     default:
       return wire;
   }

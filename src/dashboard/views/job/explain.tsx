@@ -1,4 +1,19 @@
-import { CircleHelp, Clock, Gauge, Hand, Hourglass, Layers, ListOrdered, type LucideIcon, Pause, Timer, UserX } from "lucide-react";
+import {
+  Bell,
+  CircleHelp,
+  Clock,
+  CornerDownRight,
+  Gauge,
+  Hand,
+  Hourglass,
+  Layers,
+  ListOrdered,
+  type LucideIcon,
+  Moon,
+  Pause,
+  Timer,
+  UserX,
+} from "lucide-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { Job } from "../../../core/job.ts";
@@ -13,6 +28,7 @@ import { resumeQueue } from "../../queue-actions.ts";
 import { Button } from "../../parts/button.tsx";
 import { useIsOperator } from "../../session.ts";
 import { visible } from "../../safe-text.ts";
+import { SendSignal } from "./send-signal.tsx";
 
 type Reason = Explanation["reasons"][number];
 
@@ -26,6 +42,9 @@ const ICONS: Readonly<Record<Reason["code"], LucideIcon>> = {
   due_later: Clock,
   overdue: Clock,
   blocked: Hourglass,
+  waits_for_signal: Bell,
+  waits_for_call: CornerDownRight,
+  sleeps: Moon,
   position: ListOrdered,
   running: CircleHelp,
   ended: CircleHelp,
@@ -41,7 +60,7 @@ export function Explain({ job }: { readonly job: Job }): ReactElement {
           <ul className="space-y-2.5">
             {/* The limits of a queue and of a key have the same codes. */}
             {reasons.map((reason, index) => (
-              <ReasonLine key={`${reason.code} ${index}`} reason={reason} />
+              <ReasonLine key={`${reason.code} ${index}`} job={job} reason={reason} />
             ))}
           </ul>
         )}
@@ -50,19 +69,24 @@ export function Explain({ job }: { readonly job: Job }): ReactElement {
   );
 }
 
-function ReasonLine({ reason }: { readonly reason: Reason }): ReactElement {
+interface ReasonProps {
+  readonly job: Job;
+  readonly reason: Reason;
+}
+
+function ReasonLine({ job, reason }: ReasonProps): ReactElement {
   const Icon = ICONS[reason.code];
   const isHard = reason.code === "paused" || reason.code === "no_worker" || reason.code === "overdue";
   return (
     <li data-reason={reason.code} className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
       <Icon aria-hidden className={`size-4 shrink-0 ${isHard ? "text-warning" : "text-muted-foreground"}`} />
       <span className="min-w-0 flex-1 basis-48 break-words">{wordsOf(reason)}</span>
-      <Remedy reason={reason} />
+      <Remedy job={job} reason={reason} />
     </li>
   );
 }
 
-function Remedy({ reason }: { readonly reason: Reason }): ReactElement | null {
+function Remedy({ job, reason }: ReasonProps): ReactElement | null {
   const isOperator = useIsOperator();
   switch (reason.code) {
     case "paused":
@@ -84,8 +108,20 @@ function Remedy({ reason }: { readonly reason: Reason }): ReactElement | null {
           See what runs
         </Link>
       );
+    case "waits_for_signal":
+      return (
+        <>
+          {reason.until !== null && (
+            <span className="text-muted-foreground">
+              <Until at={reason.until} />
+            </span>
+          )}
+          <SendSignal job={job} name={reason.step} />
+        </>
+      );
     case "key_held":
     case "limit_rate":
+    case "sleeps":
       return (
         <span className="text-muted-foreground">
           <Until at={reason.until} />
@@ -113,8 +149,9 @@ const ID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
 /** The message as a sentence; the jobs that it names are links. */
 function wordsOf(reason: Reason): ReactNode {
   const text = sentence(reason.message);
-  if (reason.code !== "limit_running") return text;
-  return text.split(ID).map((part) => (reason.holders.includes(part) ? <JobLink key={part} id={part} /> : part));
+  const jobs = reason.code === "limit_running" ? reason.holders : reason.code === "waits_for_call" ? [reason.jobId] : [];
+  if (jobs.length === 0) return text;
+  return text.split(ID).map((part) => (jobs.includes(part) ? <JobLink key={part} id={part} /> : part));
 }
 
 function sentence(message: string): string {

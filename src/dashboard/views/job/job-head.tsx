@@ -10,11 +10,12 @@ import { shortDecimal } from "../../format.ts";
 import { ACTION_ICONS, ACTION_WORDS, changeJob, isValid, JOB_ACTIONS, type JobAction } from "../../job-actions.ts";
 import { useShortcuts } from "../../keyboard.ts";
 import { overlay } from "../../overlay.ts";
-import { AuditLink, CopyButton, Meter, QueueLink, TypeLink } from "../../parts/bits.tsx";
+import { AuditLink, CopyButton, JobLink, Meter, QueueLink, TypeLink } from "../../parts/bits.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Menu, MenuItem } from "../../parts/menu.tsx";
 import { Priority } from "../../parts/priority.tsx";
 import { StatusBadge } from "../../parts/status-badge.tsx";
+import { useSteps } from "../../queries.ts";
 import { visible } from "../../safe-text.ts";
 import { useIsOperator } from "../../session.ts";
 import { Neighbours } from "./neighbours.tsx";
@@ -40,6 +41,12 @@ export function JobHead({ job }: { readonly job: Job }): ReactElement {
               in <QueueLink name={job.queue} />
             </span>
             <Priority priority={job.priority} />
+            {job.parent !== null && (
+              <span className="inline-flex flex-wrap items-center gap-x-1">
+                Called by <JobLink id={job.parent.id} />
+                <span className="break-words [overflow-wrap:anywhere]">in step “{visible(job.parent.step)}”</span>
+              </span>
+            )}
           </p>
         </div>
         <Actions job={job} />
@@ -78,8 +85,12 @@ function Actions({ job }: { readonly job: Job }): ReactElement {
   const change = async (action: JobAction): Promise<void> => {
     if ((await changeJob(action, job)) && action === "delete") void navigate({ to: "/jobs" });
   };
+  const { data: steps } = useSteps(job);
+  // A handler that sleeps would go back to sleep.
+  const sleeps = job.status === "scheduled" && job.hasSteps && steps?.every(({ state }) => state !== "open") !== true;
+  const valid = JOB_ACTIONS.filter((action) => isValid(action, job.status) && !(action === "start" && sleeps));
   const changeIfValid = (...actions: JobAction[]): void => {
-    const action = actions.find((each) => isValid(each, job.status));
+    const action = actions.find((each) => valid.includes(each));
     if (action !== undefined && isOperator) void change(action);
   };
   const duplicate = (): void => overlay.set({ kind: "enqueue", draft: draftOf(job) });
@@ -96,7 +107,7 @@ function Actions({ job }: { readonly job: Job }): ReactElement {
     <div className="flex flex-wrap gap-2">
       {isOperator && (
         <>
-          {JOB_ACTIONS.filter((action) => isValid(action, job.status)).map((action) => (
+          {valid.map((action) => (
             <Button
               key={action}
               icon={ACTION_ICONS[action]}

@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
 import { isTerminal, type Job } from "../../../core/job.ts";
+import type { JobStep } from "../../api.ts";
 import { changeWords } from "../../change-words.ts";
 import { localTime, took } from "../../format.ts";
 import { type Span, type Step, timelineOf } from "../../job-timeline.ts";
@@ -15,6 +16,7 @@ const FILLS: Readonly<Record<Span["kind"], string>> = {
   failed: "bg-dead",
   cancelled: "bg-cancelled",
   backoff: "bg-retrying/40",
+  suspended: "bg-blocked/40",
   ended: "bg-muted",
 };
 
@@ -26,13 +28,27 @@ const WORDS: Readonly<Record<Span["kind"], string>> = {
   failed: "Failed",
   cancelled: "Cancelled",
   backoff: "Backoff before retry",
+  suspended: "Ran its steps and waited",
   ended: "Had ended",
 };
 
+/** While it goes on. */
+const STILL: Partial<Record<Span["kind"], string>> = {
+  scheduled: "Waits until it is due",
+  waiting: "Waits for a worker",
+  suspended: "Runs its steps and waits",
+};
+
+interface TimelineProps {
+  readonly job: Job;
+  readonly history: JobHistory;
+  readonly steps: readonly JobStep[];
+}
+
 /** The lives of a job on one line, and each step below. */
-export function Timeline({ job, history }: { readonly job: Job; readonly history: JobHistory }): ReactElement {
+export function Timeline({ job, history, steps: kept }: TimelineProps): ReactElement {
   const now = useNow();
-  const steps = timelineOf(job, history.attempts, history.changes);
+  const steps = timelineOf(job, history.attempts, history.changes, kept);
   const spans = steps.filter(({ step }) => step === "span") as readonly Span[];
   const end = isTerminal(job.status) ? (job.completedAt ?? job.updatedAt) : now;
   return (
@@ -87,9 +103,7 @@ function StepLine({ step, now }: { readonly step: Step; readonly now: number }):
 function wordsOf({ kind, to, attempt }: Span): string {
   if (attempt !== null) return `Attempt ${attempt}: ${WORDS[kind].toLowerCase()}`;
   if (to !== null) return WORDS[kind];
-  return (
-    { scheduled: "Waits until it is due", waiting: "Waits for a worker", backoff: "Backoff before retry" }[kind as string] ?? WORDS[kind]
-  );
+  return STILL[kind] ?? WORDS[kind];
 }
 
 function lengthOf({ from, to }: Span, now: number): string {

@@ -10,6 +10,8 @@ interface Figure {
   readonly name: string;
   readonly value: string;
   readonly note: ReactNode;
+  /** A second line. */
+  readonly more?: string | undefined;
   /** What the numbers are of, where the card has no room for it. */
   readonly title?: string;
   readonly to: "/jobs" | "/dead" | "/queues" | "/workers";
@@ -71,6 +73,8 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
       name: "Waiting",
       value: compact(counts.pending + counts.scheduled + counts.retrying),
       note: `${count(counts.pending)} pending`,
+      more: counts.blocked === 0 ? undefined : `plus ${count(counts.blocked)} blocked`,
+      title: "Pending, scheduled and retrying. Blocked jobs wait for a signal or for another job, not for a worker",
       to: "/jobs",
       search: { status: "pending,scheduled,retrying" },
     },
@@ -84,7 +88,7 @@ function figuresOf({ stats, workers, queues }: FiguresOf): Figure[] {
   ];
 }
 
-function FigureCard({ figure: { name, value, note, title, to, search, colour = "" } }: { readonly figure: Figure }): ReactElement {
+function FigureCard({ figure: { name, value, note, more, title, to, search, colour = "" } }: { readonly figure: Figure }): ReactElement {
   return (
     <li className="min-w-0">
       <Link
@@ -96,6 +100,7 @@ function FigureCard({ figure: { name, value, note, title, to, search, colour = "
         <span className="block truncate text-xs font-medium text-muted-foreground">{name}</span>
         <span className={`mt-0.5 block truncate text-2xl font-semibold tracking-tight ${colour}`}>{value}</span>
         <span className="mt-0.5 block truncate text-xs text-muted-foreground">{note}</span>
+        {more !== undefined && <span className="block truncate text-xs text-muted-foreground">{more}</span>}
       </Link>
     </li>
   );
