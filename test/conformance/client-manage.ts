@@ -20,8 +20,8 @@ export function manageSuite(promises: Promises): void {
       await client.cancel(id);
       await client.remove(id);
       expect(await client.get(id)).toBeNull();
-      for (const change of [client.cancel(id), client.retry(id), client.remove(id)]) {
-        await expect(change).rejects.toMatchObject({ code: "not_found", jobId: id });
+      for (const change of [() => client.cancel(id), () => client.retry(id), () => client.remove(id)]) {
+        await expect(change()).rejects.toMatchObject({ code: "not_found", jobId: id });
       }
     });
 

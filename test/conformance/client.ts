@@ -10,6 +10,7 @@ import { limitSuite } from "./client-limits.ts";
 import { manageSuite } from "./client-manage.ts";
 import { scheduleSuite } from "./client-schedules.ts";
 import type { ClientSource, OpenedClient } from "./client-sources.ts";
+import { stepSuite } from "./client-steps.ts";
 import { workSuite } from "./client-work.ts";
 
 /** A promise of the Client, with the test that proves it. */
@@ -32,6 +33,7 @@ export function clientSuite(source: ClientSource): void {
     facetSuite(promises);
     internalSuite(promises);
     limitSuite(promises);
+    stepSuite(promises);
     manageSuite(promises);
     scheduleSuite(promises);
     workSuite(promises, source);
@@ -57,6 +59,7 @@ export function mainPathSuite(source: ClientSource): void {
     facetSuite(promises);
     internalSuite(promises);
     limitSuite(promises);
+    stepSuite(promises);
     workSuite(promises, source);
     hookSuite(promises);
   });

@@ -10,6 +10,8 @@ export interface Engine {
   readonly allowancesVanish?: string;
   /** Why the place of a lease that ended may count as taken for a moment longer, where that is so. The suites then ask again. */
   readonly placesReturnLate?: string;
+  /** Why a called job of another partition is inserted by a notice, where that is so. Elsewhere it is there at once. */
+  readonly insertsCallsByNotice?: string;
   /** Whether the application's own transactions can hold our verbs: `begin` is then there. */
   readonly hasTransactions?: boolean;
   /** Whether such a transaction holds no more than the rows that it wrote, so that others work beside it. */

@@ -67,6 +67,23 @@ export class World {
     return job.id;
   }
 
+  /** A job whose handler waits for the signal `approval`, which must be an object with `by`. */
+  async suspended(): Promise<string> {
+    const { job, fence } = await this.running();
+    const schema = { type: "object", required: ["by"], properties: { by: { type: "string" } } };
+    const wait = {
+      name: "approval",
+      kind: "wait",
+      state: "open",
+      value: null,
+      untilMs: 60_000,
+      detail: JSON.stringify({ schema }),
+    } as const;
+    const outcome = { kind: "suspend", waits: [wait], calls: [] } as const;
+    await this.client.leases.exchange([{ id: job.id, fence, outcome }], null);
+    return job.id;
+  }
+
   /** A queue that takes no more. */
   async full(): Promise<string> {
     const queue = this.name("queue");

@@ -9,15 +9,19 @@ import { bulkCases } from "./cases/bulk.ts";
 import { dashboardCases } from "./cases/dashboard.ts";
 import { deadCases } from "./cases/dead.ts";
 import { jobCases } from "./cases/jobs.ts";
+import { leaseStepCases } from "./cases/lease-steps.ts";
 import { leaseCases } from "./cases/leases.ts";
 import { limitCases } from "./cases/limits.ts";
 import { queueCases } from "./cases/queues.ts";
 import { scheduleCases } from "./cases/schedules.ts";
+import { signalPageCases } from "./cases/signal-pages.ts";
+import { stepCases } from "./cases/steps.ts";
 import { systemCases } from "./cases/system.ts";
 import { usualCase } from "./usual-cases.ts";
 
 const SPECIAL: Readonly<Partial<Record<RouteName, readonly Case[]>>> = {
   ...jobCases,
+  ...stepCases,
   ...deadCases,
   ...bulkCases,
   ...auditCases,
@@ -25,6 +29,8 @@ const SPECIAL: Readonly<Partial<Record<RouteName, readonly Case[]>>> = {
   ...limitCases,
   ...scheduleCases,
   ...leaseCases,
+  ...leaseStepCases,
+  ...signalPageCases,
   ...systemCases,
   ...dashboardCases,
   ...aliasCases,

@@ -32,6 +32,11 @@ export default {
     ctx.log("doubling " + n);
     return { n: 2 * n };
   },
+  onboard: async (_, ctx) => {
+    const account = await ctx.step("account", () => ({ id: 7 }));
+    const approval = await ctx.waitFor("approval", { timeout: "1h" });
+    return { account, approval };
+  },
   broken: async () => {
     throw new Error("it \\u001b[2Jbroke\\u202e");
   },
@@ -216,6 +221,55 @@ export const STEPS: readonly Step[] = [
     args: "audit --limit 1",
     lines: [/^ *AGE +BY +ACTION +WHAT +DETAILS +REASON$/, /job:started/],
     talk: /--cursor \d+$/,
+  },
+  // ── Durable work ──
+  { name: "no steps", args: ({ one }) => `steps ${one}`, lines: [], talk: /^the job has no steps$/ },
+  { name: "steps of no job", args: `steps ${NO_JOB}`, code: 3, talk: /^millrace: there is no job / },
+  { name: "a job for signals", args: "enqueue --type signalled", lines: ONE_ID, as: "signalled" },
+  {
+    name: "signal is kept until the job waits for it",
+    args: ({ signalled }) => `signal ${signalled} approval --payload {"n":12345678901234567890} --signal-id s-1`,
+    lines: [],
+    talk: new RegExp(`^sent approval to ${ID}$`),
+  },
+  { name: "signal again", args: ({ signalled }) => `signal ${signalled} approval --signal-id s-1 --json`, json: [{ accepted: true }] },
+  {
+    name: "another signal",
+    args: ({ signalled }) => `signal ${signalled} approval`,
+    code: 5,
+    lines: [],
+    talk: /^not accepted: the job has already received another signal approval$/,
+  },
+  {
+    name: "another signal as JSON",
+    args: ({ signalled }) => `signal ${signalled} approval --json`,
+    code: 5,
+    json: [{ accepted: false, reason: "already_received" }],
+  },
+  { name: "signal to no job", args: `signal ${NO_JOB} approval`, code: 3, talk: /^millrace: there is no job / },
+  { name: "signal to a job that has ended", args: ({ one }) => `signal ${one} approval`, code: 5, talk: /^millrace: job .* is cancelled/ },
+  {
+    name: "a signal is JSON",
+    args: ({ signalled }) => `signal ${signalled} a --payload x`,
+    code: 2,
+    talk: /^millrace: --payload must be JSON/,
+  },
+  {
+    name: "steps",
+    args: ({ signalled }) => `steps ${signalled}`,
+    lines: [/^NAME +KIND +STATE +WHEN +VALUE$/, /^approval +wait +done +\d+s ago +\{"n":12345678901234567890\}$/],
+  },
+  {
+    name: "steps as JSON",
+    args: ({ signalled }) => `steps ${signalled} --json`,
+    json: [{ name: "approval", kind: "wait", state: "done", until: null, attempt: 0, call: null, refused: [] }],
+  },
+  { name: "retry restarts", args: ({ one }) => `retry ${one} --restart --json`, json: [{ status: "pending" }] },
+  {
+    name: "restart is for jobs that have ended",
+    args: ({ one }) => `retry ${one} --restart --now`,
+    code: 2,
+    talk: /^millrace: restart and now cannot be combined/,
   },
   // ── Queues ──
   { name: "pause", args: "pause default", lines: [], talk: /^queue default is paused$/ },
@@ -458,7 +512,7 @@ export const WORKING: readonly Step[] = [
     code: 7,
     talk: /^millrace: job .* did not end within 50 ms: it is pending$/,
   },
-  { name: "a worker is seen", args: "workers --json", json: [{ slots: 2, queues: ["default"], types: ["double", "broken"] }] },
+  { name: "a worker is seen", args: "workers --json", json: [{ slots: 2, queues: ["default"], types: ["double", "onboard", "broken"] }] },
   { name: "stats count", args: "stats --json", json: [{ dead_count: 1, active_workers: 1, total_failed: 1 }] },
   {
     name: "stats for people",

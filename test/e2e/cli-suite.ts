@@ -95,11 +95,33 @@ export function cliSuite(name: string, open: () => Promise<CliTarget>, { mainPat
       let worker: RunningCli;
       beforeAll(async () => {
         worker = startCli(["worker", "--handlers", "./jobs.mjs", "--concurrency", "2"], { cwd: folder, env }, true);
-        await worker.said("a worker for 2 types");
+        await worker.said("a worker for 3 types");
       });
       afterAll(() => void worker.child.kill("SIGKILL"));
 
       test.for(WORKING)("$name", take);
+
+      test("a job is suspended until its signal comes, and status says what it waits for", async () => {
+        const shown = async (id: string): Promise<{ status: string; result: unknown; steps: { state: string }[] }> =>
+          JSON.parse((await runCommand(["status", id, "--json"], { cwd: folder, env })).stdout) as Awaited<ReturnType<typeof shown>>;
+        const until = async (id: string, status: string): Promise<Awaited<ReturnType<typeof shown>>> => {
+          for (;;) {
+            const job = await shown(id);
+            if (job.status === status) return job;
+          }
+        };
+        const id = (await runCommand(["enqueue", "onboard"], { cwd: folder, env })).stdout.trim();
+        expect((await until(id, "blocked")).steps.map(({ state }) => state)).toEqual(["done", "open"]);
+        const { stdout } = await runCommand(["status", id], { cwd: folder, env });
+        expect(stdout).toMatch(/^status +blocked\nbecause +waits for the signal approval until \d{4}-/m);
+        expect(stdout).toMatch(/^account +step +done +\d+s ago +\{"id":7\}\napproval +wait +open +in (59m|1h) +waits for the signal/m);
+        const explained = await runCommand(["explain", id], { cwd: folder, env });
+        expect(explained.stdout).toMatch(
+          /^waits for signal {2}its handler waits for the signal "approval", until .*, or millrace signal \S+ approval$/m,
+        );
+        await runCommand(["signal", id, "approval", "--payload", `{"by":"ann"}`], { cwd: folder, env });
+        expect(await until(id, "completed")).toMatchObject({ result: { account: { id: 7 }, approval: { by: "ann" } } });
+      });
 
       test("the job that was retried dies again", async () => {
         const broken = await runCommand(["list", "--type", "broken", "--ids"], { cwd: folder, env });

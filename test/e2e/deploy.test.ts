@@ -130,9 +130,11 @@ interface ComposeService {
   readonly stop_grace_period?: string;
 }
 
-/** What compose puts in for `${NAME:?why}`. */
+/** What compose puts in for `${NAME:?why}`, and for `${NAME:-usual}` if nobody set it. */
 function withVariables(value: unknown): string {
-  return String(value).replace(/\$\{(\w+):\?[^}]+\}/g, "a-long-random-text-for-a-test-0123456789");
+  return String(value)
+    .replace(/\$\{\w+:\?[^}]+\}/g, "a-long-random-text-for-a-test-0123456789")
+    .replace(/\$\{\w+:-([^}]*)\}/g, "$1");
 }
 
 describe.for(readdirSync(root).filter((name) => /^compose.*\.yaml$/.test(name)))("%s", (file) => {

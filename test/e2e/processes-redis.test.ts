@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { freshPrefix, type RedisServer, startRedis } from "../servers/redis.ts";
+import { durableProcessSuite } from "./durable-processes.ts";
 import { limitProcessSuite } from "./limit-processes.ts";
 import { processSuite } from "./process-suite.ts";
 
@@ -9,3 +10,4 @@ afterAll(() => server.stop());
 
 processSuite("Redis", () => freshPrefix(server.url));
 limitProcessSuite("Redis", () => freshPrefix(server.url));
+durableProcessSuite("Redis", () => freshPrefix(server.url));

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../src/connect.ts";
 import { createServer, listen } from "../../src/server.ts";
+import { until } from "../faults/until.ts";
 
 const WORKER = fileURLToPath(new URL("../../examples/worker.py", import.meta.url));
 const HAS_PYTHON = spawnSync("python3", ["--version"]).status === 0;
@@ -33,6 +34,14 @@ describe("a worker in another language", () => {
       status: "dead",
       error: { name: "ValueError", message: "cannot do anything with [1]" },
     });
+    const onboard = await client.enqueue("python:onboard", { user: "ann" });
+    await until(async () => (await client.steps(onboard.id)).some(({ name, state }) => name === "approval" && state === "open"));
+    expect((await client.get(onboard.id))?.status).toBe("blocked");
+    const [account, nap] = await client.steps(onboard.id);
+    expect(account).toMatchObject({ name: "create account", kind: "step", state: "done", attempt: 1 });
+    expect(nap).toMatchObject({ name: "a moment", kind: "sleep", state: "done" });
+    expect(await client.signal(onboard.id, "approval", { by: "bob" })).toEqual({ accepted: true });
+    expect(await client.wait(onboard.id)).toMatchObject({ status: "completed", result: { account: account!.value, approved_by: "bob" } });
     python.kill("SIGTERM");
     expect(await once(python, "exit")).toEqual([0, null]);
   });

@@ -4,6 +4,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Route } from "../../src/http/contract/route.ts";
 import { type RouteName, ROUTES, splitName } from "../../src/http/contract.ts";
+import { signLink } from "../../src/core/signal-links.ts";
 import { freshSchema, type PostgresServer, startPostgres } from "../servers/postgres.ts";
 import { startCli } from "./run-cli.ts";
 import { temporaryFolder } from "./run-program.ts";
@@ -18,6 +19,7 @@ const KEY = "hush-api-key-0123456789";
 const WRONG_KEY = "hush-wrong-key-0123456789";
 const PASSWORD = "hush-password-of-the-store";
 const WEBHOOK_SECRET = "hush-webhook-secret-0123456789";
+const SIGNAL_SECRET = "hush-signal-secret-0123456789";
 const PAYLOAD = "hush-in-the-payload";
 
 function withPassword(url: string): string {
@@ -38,6 +40,7 @@ test("W03, W16, W21: no secret is in an answer, in the log, in the title of the 
     MILLRACE_URL: withPassword(store),
     API_KEY: `ops:read+enqueue+admin:${KEY}`,
     WEBHOOK_SECRET,
+    SIGNAL_SECRET,
     PORT: "0",
     LOG_LEVEL: "trace",
   };
@@ -55,6 +58,10 @@ test("W03, W16, W21: no secret is in an answer, in the log, in the title of the 
   expect((await fetch(`${url}/api/v1/jobs`, { headers: { "x-api-key": WRONG_KEY } })).status).toBe(401);
   expect((await fetch(`${url}/api/v1/jobs`, { method: "POST", headers, body: `{"type": "${PAYLOAD}"` })).status).toBe(400);
 
+  // A link is a secret of whoever got it.
+  const link = signLink({ id, name: "approval", payload: null, expiresAt: Date.now() + 60_000 }, SIGNAL_SECRET);
+  for (const method of ["GET", "POST"]) expect((await fetch(`${url}/signal/${link}`, { method })).status).toBe(200);
+
   const answers: string[] = [];
   for (const name of LOOKS) {
     const path = splitName(name)
@@ -63,7 +70,7 @@ test("W03, W16, W21: no secret is in an answer, in the log, in the title of the 
     answers.push(await (await fetch(url + path, { headers: { "x-api-key": KEY } })).text());
   }
   const shown = answers.join("\n");
-  for (const secret of [KEY, WRONG_KEY, PASSWORD, WEBHOOK_SECRET]) expect(shown).not.toContain(secret);
+  for (const secret of [KEY, WRONG_KEY, PASSWORD, WEBHOOK_SECRET, SIGNAL_SECRET, link]) expect(shown).not.toContain(secret);
   expect(shown).toContain(PAYLOAD);
 
   const title = execFileSync("ps", ["-o", "args=", "-p", String(cli.child.pid)], { encoding: "utf8" });
@@ -72,9 +79,13 @@ test("W03, W16, W21: no secret is in an answer, in the log, in the title of the 
   const { stdout, stderr } = await cli.ended;
   expect(stdout).toContain('"key":"ops"');
   expect(stderr).toContain("***");
-  for (const secret of [KEY, WRONG_KEY, PASSWORD, WEBHOOK_SECRET, PAYLOAD]) expect(stdout + stderr + title).not.toContain(secret);
+  expect(stderr).toContain(`links of ctx.signalUrl lead to ${url}: set PUBLIC_URL if`);
+  for (const secret of [KEY, WRONG_KEY, PASSWORD, WEBHOOK_SECRET, SIGNAL_SECRET, PAYLOAD, link])
+    expect(stdout + stderr + title).not.toContain(secret);
 
-  expect(await dumpOf(store)).not.toMatch(/hush-(api|wrong|password|webhook)/);
+  const dump = await dumpOf(store);
+  expect(dump).not.toMatch(/hush-(api|wrong|password|webhook|signal)/);
+  expect(dump).not.toContain(link);
 });
 
 /** Every row of every table of the schema, as text. */

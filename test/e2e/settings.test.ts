@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { SETTING_NAMES, type SettingName } from "../../src/config.ts";
 import { connect, verifyWebhook } from "../../src/index.ts";
 import { DAY_MS } from "../../src/core/time-units.ts";
+import { readLink } from "../../src/core/signal-links.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { until } from "../faults/until.ts";
@@ -44,12 +45,15 @@ type Effects = Readonly<Record<CommandName, Effect | string>>;
 
 const KEY = "a-key-of-the-tests";
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const PUBLIC_URL = "https://jobs.example.com/queue/";
+const SIGNAL_SECRET = "a-secret-of-links-0123456789";
 const NO_HTTP = "a worker opens no port";
 const NO_ENQUEUE = "a worker enqueues nothing";
 
 const HANDLERS = `
 export default {
   quick: async () => "done",
+  link: (payload, ctx) => ctx.signalUrl("go"),
   stubborn: () => new Promise(() => {}),
 };
 `;
@@ -117,6 +121,18 @@ const EFFECTS: Readonly<Record<SettingName, Effects>> = {
     see: async ({ ask, cli }) => {
       await ask("/api/v1/queues", { headers: { "x-forwarded-for": "203.0.113.9" } });
       await cli.said('"address":"203.0.113.9"');
+    },
+  }),
+  publicUrl: everywhere({
+    env: { PUBLIC_URL },
+    see: async (running) => expect(await linkOf(running)).toMatch(/^https:\/\/jobs\.example\.com\/queue\/signal\/./),
+  }),
+  signalSecret: everywhere({
+    env: { SIGNAL_SECRET: `${SIGNAL_SECRET},an-older-secret-of-links` },
+    see: async (running) => {
+      const token = (await linkOf(running)).split("/").at(-1)!;
+      expect(readLink(token, [SIGNAL_SECRET], Date.now())).toMatchObject({ name: "go" });
+      if (running.url !== "") expect((await fetch(`${running.url}/signal/${token}`)).status).not.toBe(404);
     },
   }),
   workerConcurrency: atWork({
@@ -329,6 +345,16 @@ function storeIn(folder: string): string {
 
 function jobOf(type: string, payload: unknown = null): object {
   return { type, payload };
+}
+
+/** A link that sends a signal: from a server by its API, from a worker by a handler. */
+async function linkOf({ ask, url, folder }: Running): Promise<string> {
+  if (url !== "") {
+    const answer = await ask("/api/v1/leases/signal-url", { body: { id: "0190d2f0-7b1a-7abc-8def-0123456789ab", name: "go" } });
+    return ((await answer.json()) as { url: string }).url;
+  }
+  await using client = await connect(storeIn(folder));
+  return (await client.wait((await client.enqueue("link")).id)).result as string;
 }
 
 /** How many answers there are of each status. */

@@ -2,6 +2,7 @@
 import { type Client, type ClaimRequest, connect, type LeasedJob } from "millrace";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ENGINES, type FaultyServer } from "./servers.ts";
+import { until } from "./until.ts";
 
 const UNSURE = { code: "store_unavailable", message: expect.stringMatching(/answer .* was lost.*Check, then try again/) as string };
 
@@ -13,8 +14,8 @@ describe.each(ENGINES)("on $name", ({ start }) => {
   });
   afterAll(() => server.stop());
 
-  async function open(): Promise<Client> {
-    const client = await connect(server.store().wiredUrl);
+  async function open(url = server.store().wiredUrl, options: { upkeep?: boolean } = {}): Promise<Client> {
+    const client = await connect(url, options);
     onTestFinished(() => client.close());
     return client;
   }
@@ -26,15 +27,29 @@ describe.each(ENGINES)("on $name", ({ start }) => {
     await claimAndComplete(client);
     await client.cancel(jobs[1]!.id);
     await client.remove(jobs[1]!.id);
+    await durableWorkOnce(client);
     await client.schedules.upsert({ name: "s", every: "1h", type: "task" });
     await client.schedules.run("s");
     await client.schedules.remove("s");
     await client.close();
   }
 
-  /** Makes a call whose answer is lost. */
-  async function withoutAnswer<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    const lost = server.wire.swallowAnswerTo(server.request);
+  /** Steps, a suspension with a call, a signal, and the end of the called job. */
+  async function durableWorkOnce(client: Client): Promise<void> {
+    const { id } = await client.enqueue("order");
+    const lease = await claimOne(client);
+    await client.leases.keepSteps({ id, fence: lease.fence, steps: [KEPT] });
+    await client.leases.readSteps({ id, fence: lease.fence });
+    await client.leases.exchange([suspended(lease)], null);
+    const part = await claimOne(client);
+    await client.signal(id, "go");
+    await client.leases.exchange([completed(part)], null);
+    await client.cancel(id);
+  }
+
+  /** Makes a call whose answer is lost, that to its n-th request. */
+  async function withoutAnswer<Answer>(call: () => Promise<Answer>, nth = 1): Promise<Answer> {
+    const lost = server.wire.swallowAnswerTo(server.request, nth);
     const calling = call();
     await Promise.all([lost, calling.catch(() => {})]);
     return calling;
@@ -84,7 +99,8 @@ describe.each(ENGINES)("on $name", ({ start }) => {
     const { id } = await client.enqueue("task");
     expect(await withoutAnswer(() => client.cancel(id))).toMatchObject({ status: "cancelled" });
     expect(await client.cancel(id)).toMatchObject({ status: "cancelled" });
-    await expect(withoutAnswer(() => client.retry(id))).rejects.toMatchObject(UNSURE);
+    // It looks at the job first.
+    await expect(withoutAnswer(() => client.retry(id), 2)).rejects.toMatchObject(UNSURE);
     expect(await client.get(id)).toMatchObject({ status: "pending", attempt: 0 });
   });
 
@@ -109,6 +125,49 @@ describe.each(ENGINES)("on $name", ({ start }) => {
     expect(await withoutArrival(() => client.schedules.remove("hourly"))).toBe(true);
   });
 
+  test("a step is stored once, and read back after an answer was lost", async () => {
+    const client = await open();
+    const { id } = await client.enqueue("order");
+    const { fence } = await claimOne(client);
+    expect(await withoutAnswer(() => client.leases.keepSteps({ id, fence, steps: [KEPT] }))).toBe("ok");
+    const read = await withoutAnswer(() => client.leases.readSteps({ id, fence }));
+    expect(read!.steps).toMatchObject([{ name: "one", kind: "step", state: "done", value: "1" }]);
+    expect(await client.steps(id)).toMatchObject([{ name: "one", value: 1 }]);
+  });
+
+  test("a suspension counts once, and what it calls is there once", async () => {
+    const client = await open();
+    const { id } = await client.enqueue("order");
+    const lease = await claimOne(client);
+    const { results } = await withoutAnswer(() => client.leases.exchange([suspended(lease)], null));
+    expect(results).toEqual(["ok"]);
+    expect(await client.get(id)).toMatchObject({ status: "blocked", attempt: 0 });
+    expect(await client.count({ type: "part" })).toMatchObject({ count: 1 });
+  });
+
+  test("a signal that was stored is accepted, and another one is not", async () => {
+    const client = await open();
+    const { id } = await client.enqueue("order");
+    await client.leases.exchange([suspended(await claimOne(client))], null);
+    expect(await withoutAnswer(() => client.signal(id, "go", { by: "ann" }))).toEqual({ accepted: true });
+    expect(await client.get(id)).toMatchObject({ status: "pending" });
+    expect(await client.signal(id, "go", { by: "bob" })).toEqual({ accepted: false, reason: "already_received" });
+    expect((await client.steps(id)).find(({ name }) => name === "go")).toMatchObject({ state: "done", value: { by: "ann" } });
+  });
+
+  test("the end of a called job reaches its caller once, though the answer to its report was lost", async () => {
+    const { url, wiredUrl } = server.store();
+    const client = await open(wiredUrl);
+    const { id } = await client.enqueue("order");
+    await client.leases.exchange([suspended(await claimOne(client))], null);
+    const part = await claimOne(client);
+    const { results } = await withoutAnswer(() => client.leases.exchange([completed(part)], null));
+    expect(results).toEqual(["ok"]);
+    await open(url, { upkeep: true });
+    await until(async () => (await client.get(id))!.status === "pending");
+    expect((await client.steps(id)).find(({ name }) => name === "part")).toMatchObject({ state: "done", call: { id: part.job.id } });
+  });
+
   test("a schedule that is run by hand runs once", async () => {
     const client = await open();
     await client.schedules.upsert({ name: "hourly", every: "1h", type: "task" });
@@ -123,6 +182,21 @@ function claimOf(change: Partial<ClaimRequest>): ClaimRequest {
 
 function completed({ job, fence, facts }: LeasedJob) {
   return { id: job.id, fence, facts, outcome: { kind: "completed", result: null, runMs: 1 } } as const;
+}
+
+const KEPT = { name: "one", kind: "step", state: "done", value: "1", untilMs: null, detail: null } as const;
+const WAIT = { name: "go", kind: "wait", state: "open", value: null, untilMs: null, detail: null } as const;
+const CALL = { ...WAIT, name: "part", kind: "call" } as const;
+
+/** A report of an attempt that waits for a signal and a called job. */
+function suspended({ job, fence, facts }: LeasedJob) {
+  const calls = [{ step: "part", type: "part", payload: "{}", options: {} }];
+  return { id: job.id, fence, facts, outcome: { kind: "suspend", waits: [WAIT, CALL], calls, life: 1 } } as const;
+}
+
+async function claimOne(client: Client): Promise<LeasedJob> {
+  const { jobs } = await client.leases.exchange([], claimOf({ limit: 1, turn: 0 }));
+  return jobs[0]!;
 }
 
 async function claimAndComplete(client: Client): Promise<void> {

@@ -44,6 +44,8 @@ function checkBound({ report }: Bench, story: JobStory): void {
     ["failed", ["failed", "discard"], maxRetries],
     ["was lost", ["lost"], maxLost],
   ] as const) {
+    // A step that was stored, or a wait that has ended, is progress: then both count from 0 again.
+    if (hasProgress(story)) continue;
     const ended = endedAs(story, outcomes);
     const parts = splitByLife(story, ended, lives) ?? [ended];
     const allowed = (most + 1) * (parts.length === 1 ? lives.length + 1 : 1);
@@ -51,6 +53,22 @@ function checkBound({ report }: Bench, story: JobStory): void {
       if (part.length > allowed) report("I6", id, `${how} ${part.length} times; ${allowed} are allowed`, part.flatMap(linesOf));
     }
   }
+}
+
+function hasProgress({ keeps, settles }: JobStory): boolean {
+  return [...keeps, ...settles.filter(({ ask }) => ask.outcome === "suspend")].some(mayHaveHappened);
+}
+
+/** What a count of retries or losses may have been at the end of a lease: a step that was stored set it to 0. */
+export function countsAt({ keeps }: JobStory, fence: number, count: number): readonly number[] {
+  const kept = keeps.filter((keep) => keep.ask.fence === fence && mayHaveHappened(keep));
+  if (kept.length === 0) return [count];
+  return kept.some(happened) ? [0] : [count, 0];
+}
+
+/** The same, as whoever ended it may have known it: upkeep may have read the job before the step was stored. */
+export function countsKnownAt(story: JobStory, fence: number, count: number): readonly number[] {
+  return [...countsAt(story, fence, count), count];
 }
 
 /** The attempts that surely ended in one of these ways, each once. */
@@ -70,8 +88,10 @@ function checkLosses({ report }: Bench, story: JobStory): void {
   for (const lease of leasesOf(story)) {
     for (const settle of story.settles) {
       if (settle.ask.outcome !== "lost" || settle.ask.fence !== lease.fence || !mayHaveHappened(settle)) continue;
-      const isLast = lease.lostCount >= maxLost;
-      if ((settle.ask.to === "retrying") !== isLast) continue;
+      const isAllowed = countsKnownAt(story, lease.fence, lease.lostCount).some(
+        (count) => (settle.ask.to === "retrying") !== count >= maxLost,
+      );
+      if (isAllowed) continue;
       report("I6", story.id, `was lost ${lease.lostCount + 1} times, may be ${maxLost} times, and then was ${settle.ask.to}`, [
         lease.answered.line,
         ...linesOf(settle),
@@ -97,7 +117,8 @@ function splitByLife(story: JobStory, ended: readonly Op<"settle">[], lives: rea
 function checkCounting({ report }: Bench, story: JobStory): void {
   for (const { before, settle, after } of successionsOf(story)) {
     const isLost = settle.ask.outcome === "lost";
-    const cost = ["release", "snooze", "hold"].includes(settle.ask.outcome) && settle.ask.to !== "retrying" ? 0 : 1;
+    const isSuspended = settle.ask.outcome === "suspend";
+    const cost = ["release", "snooze", "hold", "suspend"].includes(settle.ask.outcome) && settle.ask.to !== "retrying" ? 0 : 1;
     const lines = [before.answered.line, ...linesOf(settle), after.answered.line];
     if (after.attempt !== before.attempt + cost) {
       report(
@@ -107,11 +128,12 @@ function checkCounting({ report }: Bench, story: JobStory): void {
         lines,
       );
     }
-    if (after.lostCount !== before.lostCount + (isLost ? 1 : 0)) {
+    const from = (count: number): readonly number[] => (isSuspended ? [0] : countsAt(story, before.fence, count));
+    if (!from(before.lostCount).includes(after.lostCount - (isLost ? 1 : 0))) {
       const says = `loss ${before.lostCount} ended as ${settle.ask.outcome} and was followed by loss ${after.lostCount}`;
       report("I6", story.id, says, lines);
     }
-    if (after.retryCount !== before.retryCount + (isLost ? 0 : cost)) {
+    if (!from(before.retryCount).includes(after.retryCount - (isLost ? 0 : cost))) {
       report(
         "I6",
         story.id,
@@ -143,6 +165,7 @@ function tells(entry: StoredAttempt, { ask }: Op<"settle">): boolean {
     case "release":
     case "snooze":
     case "hold":
+    case "suspend":
       return true;
     case "completed":
       return entry.outcome === "completed";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { attempts } from "./bad/attempts.ts";
 import type { BadHistory } from "./bad/bad-history.ts";
+import { flows } from "./bad/flows.ts";
 import { leases } from "./bad/leases.ts";
 import { limits } from "./bad/limits.ts";
 import { losses } from "./bad/losses.ts";
@@ -12,7 +13,17 @@ import { checkHistory, FAMILIES } from "./check-history.ts";
 import { Tale } from "./tale.ts";
 import { INVARIANTS, type Invariant } from "./violation.ts";
 
-const HISTORIES: readonly BadHistory[] = [...losses, ...leases, ...attempts, ...order, ...limits, ...records, ...operations, ...strangers];
+const HISTORIES: readonly BadHistory[] = [
+  ...losses,
+  ...leases,
+  ...attempts,
+  ...order,
+  ...limits,
+  ...records,
+  ...operations,
+  ...strangers,
+  ...flows,
+];
 
 const cases = HISTORIES.map(([invariant, name, tell, also = []]) => ({ invariant, name, tell, also }));
 

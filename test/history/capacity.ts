@@ -16,7 +16,8 @@ export const capacity: Family = {
         queues.set(sending.sent.queue, queue);
         queue.waits.push(...waitsOf(story));
         const isOnly = story.sendings.length === 1;
-        if (happened(sending) && isOnly) queue.arrivals.push({ ...sending, id: story.id });
+        // A called job always fits.
+        if (happened(sending) && isOnly && sending.sent.parent === undefined) queue.arrivals.push({ ...sending, id: story.id });
       },
       end() {
         for (const [queue, { waits, arrivals }] of queues) checkDepth(bench, queue, waits, arrivals);

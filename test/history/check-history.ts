@@ -1,5 +1,6 @@
 import { attempts } from "./attempts.ts";
 import { cancel } from "./cancel.ts";
+import { calls } from "./calls.ts";
 import { capacity } from "./capacity.ts";
 import { counters } from "./counters.ts";
 import { deadLetters } from "./dead-letters.ts";
@@ -15,9 +16,11 @@ import { loss } from "./loss.ts";
 import { order } from "./order.ts";
 import { progress } from "./progress.ts";
 import { readHistory } from "./read-history.ts";
+import { mayBeReborn } from "./reborn.ts";
 import { doubtSelfRepeats } from "./self-repeats.ts";
 import { shutdown } from "./shutdown.ts";
 import { slots } from "./slots.ts";
+import { steps } from "./steps.ts";
 import { ticks } from "./ticks.ts";
 import { timing } from "./timing.ts";
 import { describeViolation, type Violation, Violations } from "./violation.ts";
@@ -41,6 +44,8 @@ export const FAMILIES: readonly Family[] = [
   liveness,
   shutdown,
   progress,
+  steps,
+  calls,
 ];
 
 export interface HistoryOptions extends Partial<CheckOptions> {
@@ -62,7 +67,11 @@ export function checkHistory(lines: Iterable<Line>, options: HistoryOptions = {}
     const watchers = FAMILIES.map((family) => family.begin(bench));
     for (const told of history.stories()) {
       const story = options.repeatsByItself === true ? doubtSelfRepeats(told) : told;
-      for (const watcher of watchers) watcher.job?.(story);
+      const isReborn = mayBeReborn(history, story);
+      for (const watcher of watchers) {
+        if (isReborn) watcher.reborn?.(story);
+        else watcher.job?.(story);
+      }
     }
     for (const watcher of watchers) watcher.end?.();
     return violations.found;

@@ -11,11 +11,12 @@ export const counters: Family = {
     const totals = new Totals();
     return {
       job(story) {
-        for (const { queue, status } of story.stored) {
-          const ofQueue = rows.get(queue) ?? new Map<Status, number>();
-          rows.set(queue, ofQueue.set(status, (ofQueue.get(status) ?? 0) + 1));
-        }
+        countRows(rows, story);
         totals.add(story);
+      },
+      reborn(story) {
+        countRows(rows, story);
+        totals.addReborn(story);
       },
       end() {
         for (const queue of bench.history.storedQueues) {
@@ -27,6 +28,13 @@ export const counters: Family = {
     };
   },
 };
+
+function countRows(rows: Map<string, Map<Status, number>>, { stored }: JobStory): void {
+  for (const { queue, status } of stored) {
+    const ofQueue = rows.get(queue) ?? new Map<Status, number>();
+    rows.set(queue, ofQueue.set(status, (ofQueue.get(status) ?? 0) + 1));
+  }
+}
 
 function checkTallies({ report }: Bench, { queue, counts, line }: Sighting<"stored-queue">, rows: ReadonlyMap<Status, number>): void {
   for (const status of new Set([...rows.keys(), ...(Object.keys(counts) as Status[])])) {
@@ -58,6 +66,18 @@ class Totals {
     for (const settles of Map.groupBy(story.settles.filter(mayHaveHappened), ({ ask }) => ask.fence).values())
       this.#countEnd(queue, settles);
     for (const cancel of story.cancels.filter(mayHaveHappened)) this.#count(queue, "cancelled", happened(cancel) ? 1 : 0, 1);
+  }
+
+  /** Of one that was made several times, each with fences of its own, only the most that can have happened is known. */
+  addReborn({ sendings, settles, cancels }: JobStory): void {
+    const { queue } = sendings[0]!.sent;
+    this.#count(queue, "enqueued", 1, sendings.filter(mayHaveHappened).length);
+    for (const { ask } of settles.filter(mayHaveHappened)) {
+      if (ask.to === "completed" || ask.to === "dead" || ask.to === "failed") this.#count(queue, ask.to, 0, 1);
+      if (ask.to === "retrying") this.#count(queue, "retried", 0, 1);
+      if (ask.outcome === "lost") this.#count(queue, "lost", 0, 1);
+    }
+    for (const _ of cancels.filter(mayHaveHappened)) this.#count(queue, "cancelled", 0, 1);
   }
 
   /** A lease ends once: as somebody was told, or else perhaps as one of those asked for who were not. */

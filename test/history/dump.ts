@@ -1,9 +1,9 @@
 import type { Attempt, JobRecord, Status } from "../../src/core/job.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../../src/store/store.ts";
-import type { StoredJob } from "./line.ts";
+import type { StoredJob, ToldStep } from "./line.ts";
 import { printOfJob } from "./print.ts";
 import type { Recorder } from "./recorder.ts";
-import { printOfError, printOfText } from "./recording-store.ts";
+import { printOfError, printOfText, toldOfStored } from "./recording-store.ts";
 
 /** Writes down all that a store holds. To be called when nothing happens in it any more. */
 export async function dumpStore(store: Store, recorder: Recorder): Promise<void> {
@@ -12,7 +12,8 @@ export async function dumpStore(store: Store, recorder: Recorder): Promise<void>
   const { now, schedules } = await store.schedules("all");
   for (const { name, lastTick, lastJobId } of schedules) recorder.see("stored-schedule", { schedule: name, lastTick, lastJob: lastJobId });
   const { jobs: expired } = await store.expired(MAX_BATCH);
-  recorder.see("dumped", { engine: now, expired: expired.map(({ id }) => id) });
+  const notices = (await store.notices(MAX_BATCH)).map(({ notice }) => JSON.stringify(notice));
+  recorder.see("dumped", { engine: now, expired: expired.map(({ id }) => id), notices });
 }
 
 /** What the engine's clock shows. To be read at the beginning, and whenever it may have been set. */
@@ -42,7 +43,18 @@ async function dumpPage(store: Store, recorder: Recorder, ids: readonly string[]
   for (const record of await store.find(ids)) {
     if (record === null) continue;
     const attempts = await store.attempts(record.id);
-    recorder.see("stored-job", storedJobOf(record, attempts));
+    const steps = record.hasSteps ? { steps: await dumpSteps(store, record.id) } : {};
+    recorder.see("stored-job", { ...storedJobOf(record, attempts), ...steps });
+  }
+}
+
+async function dumpSteps(store: Store, id: string): Promise<ToldStep[]> {
+  const steps: ToldStep[] = [];
+  for (let after: string | null = null; ;) {
+    const page = await store.readSteps(id, null, after);
+    steps.push(...(page?.steps ?? []).map(toldOfStored));
+    if (page === null || page.cursor === null) return steps;
+    after = page.cursor;
   }
 }
 

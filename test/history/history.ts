@@ -112,12 +112,18 @@ export class History {
       case "claim":
         return this.#fileClaim(op);
       case "settle":
-        if (op.ask.made !== null) this.#fileMade(op, op.ask.made);
+        for (const made of [op.ask.made ?? [], op.ask.calls ?? []].flat()) this.#fileMade(op, made);
         return shelf.put(op.ask.job, "settles", op);
       case "extend":
         return shelf.put(op.ask.job, "extends", op);
       case "note":
         return shelf.put(op.ask.job, "notes", op);
+      case "keep-steps":
+        return shelf.put(op.ask.job, "keeps", op);
+      case "read-steps":
+        return shelf.put(op.ask.job, "stepReads", op);
+      case "end-step":
+        return shelf.put(op.ask.job, "stepEnds", op);
       case "cancel":
         return shelf.put(op.ask.job, "cancels", op);
       case "retry":
@@ -185,6 +191,10 @@ export class History {
         return this.#shelf.put(seen.job, "ends", seen);
       case "abort":
         return this.#shelf.put(seen.job, "aborts", seen);
+      case "effect":
+        return this.#shelf.put(seen.job, "effects", seen);
+      case "went-on":
+        return this.#shelf.put(seen.job, "wentOn", seen);
       case "stored-job":
         return this.#shelf.put(seen.job, "stored", seen);
       case "up":

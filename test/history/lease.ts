@@ -94,12 +94,12 @@ function checkReclaims(
   }
 }
 
-type UnderLease = Op<"settle"> | Op<"extend"> | Op<"note">;
+type UnderLease = Op<"settle"> | Op<"extend"> | Op<"note"> | Op<"keep-steps"> | Op<"read-steps">;
 
 /** Whatever was accepted under a fence came before that lease had ended, by whoever's doing. */
 function checkFencing({ report }: Bench, story: JobStory, leases: readonly Grant[]): void {
-  const { id, settles, extends: renewals, notes } = story;
-  for (const op of [...settles, ...renewals, ...notes] as UnderLease[]) {
+  const { id, settles, extends: renewals, notes, keeps, stepReads } = story;
+  for (const op of [...settles, ...renewals, ...notes, ...keeps, ...stepReads] as UnderLease[]) {
     if (!happened(op) || (op.do === "settle" && isRepeat(op, settles))) continue;
     const what = `${op.do} under fence ${op.ask.fence} was accepted after`;
     const newer = leases.find(({ fence, answered }) => fence > op.ask.fence && answered.line < op.invoked.line);

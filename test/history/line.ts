@@ -17,7 +17,8 @@ import type { Outcome } from "../../src/core/lifecycle.ts";
 import type { QueueChange, QueueSettings, Retention } from "../../src/core/queue.ts";
 import type { Timing } from "../../src/core/schedule.ts";
 import type { Counter } from "../../src/core/counters.ts";
-import type { LeaseAnswer } from "../../src/store/store.ts";
+import type { StepKind, StepState } from "../../src/core/steps.ts";
+import type { LeaseAnswer, StepEndAnswer } from "../../src/store/store.ts";
 
 /** What is known of a job when it is sent. */
 export interface SentJob {
@@ -36,6 +37,27 @@ export interface SentJob {
   readonly limitKey?: string;
   /** Of type and payload: two jobs with the same are the same request. */
   readonly print: string;
+  /** The job that called it, at which step. Left out if nobody did. */
+  readonly parent?: { readonly job: string; readonly step: string };
+}
+
+/** A step of a job. `value` is a print of its result, of the payload of its signal, or of what became of the called job. */
+export interface ToldStep {
+  readonly step: string;
+  readonly kind: StepKind;
+  readonly state: StepState;
+  readonly value: string | null;
+  /** What ended it from outside: the id of a signal, or the id and fence of a called job. */
+  readonly by?: string | null;
+  /** When it ends by itself, by the engine's clock. */
+  readonly until?: number | null;
+}
+
+/** A wait at which an attempt was suspended. */
+export interface AskedWait {
+  readonly step: string;
+  readonly kind: StepKind;
+  readonly untilMs: number | null;
 }
 
 /** A lease as a claim granted it. Times are the engine's. */
@@ -65,6 +87,8 @@ export interface Asked {
     readonly leaseMs: number;
     readonly turn: number;
     readonly again: boolean;
+    /** It came with the report of a call, for which the store was asked first. */
+    readonly isAfterCalls?: true;
   };
   settle: {
     readonly job: string;
@@ -80,11 +104,20 @@ export interface Asked {
     readonly holdMs?: number;
     /** A job that comes with it, in the same commit: the delivery of a webhook. */
     readonly made: SentJob | null;
+    /** The open steps of a suspended attempt, and the jobs that it calls. Left out of all others. */
+    readonly waits?: readonly AskedWait[];
+    readonly calls?: readonly SentJob[];
   };
   extend: { readonly job: string; readonly fence: number; readonly leaseMs: number };
   note: { readonly job: string; readonly fence: number };
+  "keep-steps": { readonly job: string; readonly fence: number; readonly steps: readonly ToldStep[] };
+  /** By the holder of a lease: it ends what is overdue. */
+  "read-steps": { readonly job: string; readonly fence: number };
+  /** A signal, or the end of a called job. */
+  "end-step": Omit<ToldStep, "until"> & { readonly job: string; readonly by: string };
   cancel: { readonly job: string };
-  retry: { readonly job: string };
+  /** `forgets`: which steps a new life is without; left out if it keeps all. */
+  retry: { readonly job: string; readonly forgets?: "all" | "failed" };
   "run-now": { readonly job: string };
   remove: { readonly job: string; readonly from: readonly Status[] };
   prune: { readonly rules: readonly (Retention & { readonly queue: string })[] };
@@ -117,6 +150,11 @@ export interface Answered {
   settle: { readonly answer?: LeaseAnswer };
   extend: { readonly answer?: LeaseAnswer };
   note: { readonly answer?: LeaseAnswer };
+  "keep-steps": { readonly answer?: LeaseAnswer | "full" };
+  /** Part of the steps, if they did not fit into one answer. */
+  "read-steps": { readonly life?: number; readonly steps?: readonly ToldStep[]; readonly isWhole?: boolean };
+  /** `state`: what it found, if it was late. */
+  "end-step": { readonly kind?: StepEndAnswer["kind"]; readonly woke?: boolean; readonly state?: StepState };
   cancel: ChangeSaid;
   retry: ChangeSaid;
   "run-now": ChangeSaid;
@@ -167,6 +205,10 @@ export interface Seen {
     /** That it asked for, with a snooze, a hold of its limit key or a retry-after. */
     readonly delayMs?: number;
   };
+  /** The function of a step did its work. */
+  effect: { readonly worker: string; readonly job: string; readonly fence: number; readonly step: string };
+  /** The handler goes on after a step, a sleep, a wait or a call, with what it was given. */
+  "went-on": Omit<ToldStep, "by" | "until"> & { readonly worker: string; readonly job: string; readonly fence: number };
   /** The handler's signal aborted. */
   abort: { readonly worker: string; readonly job: string; readonly fence: number };
   /** A worker begins. */
@@ -215,7 +257,7 @@ export interface Seen {
   };
   "stored-schedule": { readonly schedule: string; readonly lastTick: number | null; readonly lastJob: string | null };
   /** The dump is complete. */
-  dumped: { readonly engine: number; readonly expired: readonly string[] };
+  dumped: { readonly engine: number; readonly expired: readonly string[]; readonly notices?: readonly string[] };
 }
 
 /** A job as the final dump shows it. */
@@ -239,6 +281,8 @@ export interface StoredJob {
   readonly runAt: number;
   readonly completedAt: number | null;
   readonly attempts: readonly StoredAttempt[];
+  /** Left out of a job that never had one. */
+  readonly steps?: readonly ToldStep[];
 }
 
 /** One attempt in a stored history. */

@@ -1,7 +1,8 @@
 import { isTerminal } from "../../src/core/job.ts";
 import type { Bench, Family } from "./family.ts";
 import type { WorkerLife } from "./history.ts";
-import { type Grant, type JobStory, leasesOf, settlementOf } from "./story.ts";
+import type { StoredJob } from "./line.ts";
+import { type Grant, happened, type JobStory, leasesOf, settlementOf } from "./story.ts";
 
 /** A worker that heard no hint looks after its poll; and so long may everything else take on an idle machine. */
 const SLACK_MS = 1_000;
@@ -42,19 +43,31 @@ export const liveness: Family = {
   },
 };
 
-function isJudged({ history }: Bench): boolean {
+/** Whether everything should have come to its end. */
+export function isJudged({ history }: Bench): boolean {
   const { calm, dumped } = history;
   return calm !== null && dumped !== null && dumped.at >= calm.at + calm.boundMs;
 }
 
-function checkEnded(bench: Bench, { id, sendings, stored }: JobStory): void {
+function checkEnded(bench: Bench, story: JobStory): void {
   const { history, report } = bench;
+  const { id, sendings, stored } = story;
   const [job] = stored;
   if (job === undefined || isTerminal(job.status) || !isJudged(bench)) return;
   const queue = history.storedQueues.find((queue) => queue.queue === job.queue);
-  if (queue?.paused === true || job.runAt > history.dumped!.engine) return;
+  if (queue?.paused === true || job.runAt > history.dumped!.engine || waitsForSignals(story, job)) return;
   const since = Math.round(history.dumped!.at - history.calm!.at);
   report("I20", id, `is still ${job.status}, ${since} ms after the last fault`, [sendings[0]?.invoked.line, history.calm!.line, job.line]);
+}
+
+/** It is suspended, and can only go on with a signal: none of those came that it was last seen to wait for. */
+function waitsForSignals({ settles }: JobStory, { status, fence, steps = [] }: StoredJob): boolean {
+  const open = steps.filter(({ state }) => state === "open");
+  const last = settles.find((op) => op.ask.fence === fence && op.ask.outcome === "suspend" && happened(op));
+  const hasEnded = last?.ask.waits?.some(({ step }) => !open.some((each) => each.step === step)) === true;
+  return (
+    status === "blocked" && !hasEnded && open.length > 0 && open.every(({ kind, until }) => kind === "wait" && (until ?? null) === null)
+  );
 }
 
 function checkReclaimed(bench: Bench): void {

@@ -25,7 +25,9 @@ export const order: Family = {
           sent.set(story.id, { type, priority, limitKey, line: sending.invoked.line });
           if (limitKey !== null) keyed.add(queue);
         }
-        for (const wait of held.has(story.id) ? [] : waitsOf(story)) {
+        // On Redis, a job that another calls may be stored some time after the end of the attempt that calls it: by a notice.
+        const isCalled = sending?.sent.parent !== undefined;
+        for (const wait of isCalled || held.has(story.id) ? [] : waitsOf(story)) {
           if (!wait.isPending || wait.runAt === null) continue;
           const waits = queues.get(wait.queue) ?? [];
           queues.set(wait.queue, waits);

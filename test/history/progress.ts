@@ -73,7 +73,7 @@ class ProgressWatch {
 
   job(story: JobStory): void {
     for (const start of story.starts) {
-      const end = story.ends.find(({ fence }) => fence === start.fence)?.at ?? Infinity;
+      const end = story.ends.find(({ fence }) => fence === start.fence)?.at ?? suspendedAt(story, start.fence);
       const report = this.#held.has(story.id) ? story.settles.find(({ ask }) => ask.fence === start.fence) : undefined;
       const runs = this.#runs.get(start.worker) ?? [];
       this.#runs.set(start.worker, runs);
@@ -165,6 +165,11 @@ class ProgressWatch {
       this.#bench.report("unseen", unseen.job, says, [up.line, ...unseen.lines]);
     }
   }
+}
+
+/** A handler that is suspended never ends; its slot is free when its worker says so. */
+function suspendedAt({ settles }: JobStory, fence: number): number {
+  return settles.find(({ ask }) => ask.fence === fence && ask.outcome === "suspend")?.invoked.at ?? Infinity;
 }
 
 function linesOfEnd(story: JobStory, grant: Parameters<typeof settlementOf>[1]): (number | null)[] {

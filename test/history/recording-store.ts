@@ -2,6 +2,7 @@ import { MillraceError } from "../../src/core/errors.ts";
 import type { NewJob } from "../../src/core/job.ts";
 import type { Move } from "../../src/core/lifecycle.ts";
 import type { ScheduleSpec } from "../../src/core/schedule-record.ts";
+import type { NewStep, StepEnd, StepRecord } from "../../src/core/steps.ts";
 import type {
   ChangeAnswer,
   Claim,
@@ -10,11 +11,13 @@ import type {
   LeaseAnswer,
   LeasedRecord,
   Settlement,
+  StepEndAnswer,
+  StepsPage,
   Store,
   Tick,
   TransactionVerbs,
 } from "../../src/store/store.ts";
-import type { Answered, Asked, Granted, Phase, SentJob, Verb } from "./line.ts";
+import type { Answered, Asked, Granted, Phase, SentJob, ToldStep, Verb } from "./line.ts";
 import { printOf, printOfJob } from "./print.ts";
 import type { Begun, Recorder } from "./recorder.ts";
 
@@ -31,9 +34,25 @@ export function recordingStore(inner: Store, recorder: Recorder): Store {
       return recordAll(recorder, "extend", asked, saidOfLease, () => inner.extend(leases));
     },
     note: (notes) => recordAll(recorder, "note", notes.map(askedOfLease), saidOfLease, () => inner.note(notes)),
-    change: (ids, move) => {
-      const asked = ids.map((job) => ({ job }));
-      return recordAll(recorder, verbOf(move), asked, saidOfChange, () => inner.change(ids, move));
+    keepSteps: (keeps) => {
+      const asked = keeps.map((keep) => ({ ...askedOfLease(keep), steps: keep.steps.map(toldOfNew) }));
+      return recordAll(recorder, "keep-steps", asked, saidOfKeep, () => inner.keepSteps(keeps));
+    },
+    // Who has no lease only looks.
+    readSteps: (id, fence, after) =>
+      fence === null
+        ? inner.readSteps(id, fence, after)
+        : recordOne(
+            recorder,
+            "read-steps",
+            { job: id, fence },
+            (page) => saidOfRead(page, after),
+            () => inner.readSteps(id, fence, after),
+          ),
+    endSteps: (ends) => recordAll(recorder, "end-step", ends.map(askedOfEnd), saidOfEnd, () => inner.endSteps(ends)),
+    change: (ids, move, manual) => {
+      const asked = ids.map((job) => ({ job, ...forgottenBy(move) }));
+      return recordAll(recorder, verbOf(move), asked, saidOfChange, () => inner.change(ids, move, manual));
     },
     remove: (ids, from) => {
       const asked = ids.map((job) => ({ job, from }));
@@ -121,7 +140,8 @@ async function recordExchange(
   claims: readonly Claim[],
 ): ReturnType<Store["exchange"]> {
   const settling = settlements.map((settlement) => recorder.begin("settle", askedOfSettlement(settlement)));
-  const claiming = claims.map((claim) => recorder.begin("claim", askedOfClaim(claim)));
+  const afterCalls = settlements.some(({ calls = [] }) => calls.length > 0) ? ({ isAfterCalls: true } as const) : {};
+  const claiming = claims.map((claim) => recorder.begin("claim", { ...askedOfClaim(claim), ...afterCalls }));
   const begun: Begun<Verb>[] = [...settling, ...claiming];
   const answer = await orUnknown(begun, () => inner.exchange(settlements, claims));
   settling.forEach((each, index) => each.end(...saidOfSettlement(settlements[index]!, answer.settled[index]!)));
@@ -183,9 +203,14 @@ async function orUnknown<V extends Verb, Answer>(begun: readonly Begun<V>[], cal
 
 function sentOf(job: NewJob): SentJob {
   const { id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, idempotencyKey, keyTtlMs, limitKey, payload } = job;
+  const { parent } = job;
   const print = printOfJob(type, payload);
   const sent = { job: id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, key: idempotencyKey, keyTtlMs, print };
-  return limitKey === null ? sent : { ...sent, limitKey };
+  return {
+    ...sent,
+    ...(limitKey === null ? {} : { limitKey }),
+    ...(parent === null || parent === undefined ? {} : { parent: { job: parent.id, step: parent.step } }),
+  };
 }
 
 function askedOfLease({ id, fence }: Lease): { job: string; fence: number } {
@@ -196,7 +221,8 @@ function askedOfClaim({ workerId: worker, queues, types, limit, leaseMs, turn, a
   return { worker, queues, types, limit, leaseMs, turn, again };
 }
 
-function askedOfSettlement({ id, fence, outcome, transition, ifExpired, holdMs, followUp }: Settlement): Asked["settle"] {
+function askedOfSettlement(settlement: Settlement): Asked["settle"] {
+  const { id, fence, outcome, transition, ifExpired, holdMs, followUp, waits, calls } = settlement;
   const { to, delayMs, result, error } = transition;
   return {
     job: id,
@@ -209,7 +235,21 @@ function askedOfSettlement({ id, fence, outcome, transition, ifExpired, holdMs, 
     ifExpired,
     ...(holdMs === undefined ? {} : { holdMs }),
     made: followUp === null || followUp === undefined ? null : sentOf(followUp),
+    ...(waits === undefined ? {} : { waits: waits.map(({ name: step, kind, untilMs }) => ({ step, kind, untilMs })) }),
+    ...(calls === undefined || calls.length === 0 ? {} : { calls: calls.map(sentOf) }),
   };
+}
+
+function toldOfNew({ name: step, kind, state, value }: NewStep): ToldStep {
+  return { step, kind, state, value: printOfText(value) };
+}
+
+function askedOfEnd({ id: job, name: step, kind, state, value, by }: StepEnd): Asked["end-step"] {
+  return { job, step, kind, state, value: printOfText(value), by };
+}
+
+function forgottenBy({ steps }: Move): { forgets?: "all" | "failed" } {
+  return steps === undefined ? {} : { forgets: steps === "forget" ? "all" : "failed" };
 }
 
 function askedOfTick({ name, version, tick, job }: Tick): Asked["tick"] {
@@ -252,6 +292,30 @@ function saidOfLease(answer: LeaseAnswer): readonly [Phase, { answer: LeaseAnswe
   return [answer === "ok" ? "ok" : "fail", { answer }];
 }
 
+function saidOfKeep(answer: LeaseAnswer | "full"): Said<"keep-steps"> {
+  return answer === "full" ? ["fail", { answer }] : saidOfLease(answer);
+}
+
+function saidOfRead(page: StepsPage | null, after: string | null): Said<"read-steps"> {
+  if (page === null) return ["fail", {}];
+  return ["ok", { life: page.life, steps: page.steps.map(toldOfStored), isWhole: after === null && page.cursor === null }];
+}
+
+function saidOfEnd(answer: StepEndAnswer): Said<"end-step"> {
+  switch (answer.kind) {
+    case "ok":
+      return ["ok", { kind: "ok", woke: answer.woke }];
+    case "late":
+      return ["fail", { kind: "late", state: answer.state }];
+    case "full":
+    case "refused":
+    case "missing":
+      return ["fail", { kind: answer.kind }];
+    case "locked":
+      return ["unknown", { kind: "locked" }];
+  }
+}
+
 function saidOfSettlement({ ifExpired }: Settlement, answer: LeaseAnswer): Said<"settle"> {
   return ifExpired && answer === "stale" ? ["unknown", { answer }] : saidOfLease(answer);
 }
@@ -284,6 +348,11 @@ function saidOfChange(answer: ChangeAnswer): Said<"cancel"> {
 
 function grantedOf({ id: job, queue, fence, attempt, retryCount, lostCount, runAt, startedAt, leaseUntil }: LeasedRecord): Granted {
   return { job, queue, fence, attempt, retryCount, lostCount, runAt, startedAt: startedAt!, leaseUntil };
+}
+
+/** A step as it is stored. */
+export function toldOfStored({ name: step, kind, state, value, by, until }: StepRecord): ToldStep {
+  return { step, kind, state, value: printOfText(value), by, until };
 }
 
 /** Of a stored result. */

@@ -7,6 +7,8 @@ export function doubtSelfRepeats(story: JobStory): JobStory {
     ...story,
     sendings: story.sendings.map((sending) => (isOwnTick(sending) ? { ...sending, phase: "unknown" } : sending)),
     settles: story.settles.map((settle) => (isForgotten(story, leases, settle) ? { ...settle, phase: "unknown" } : settle)),
+    keeps: story.keeps.map((keep) => (isOverBy(keep) ? { ...keep, phase: "unknown" } : keep)),
+    stepEnds: story.stepEnds.map((end) => (isRefused(end) ? { ...end, phase: "unknown" } : end)),
     cancels: story.cancels.map((cancel) => (isOwnCancel(cancel) ? { ...cancel, phase: "unknown" } : cancel)),
     retries: story.retries.flatMap((retry) => (isMetAgain(leases, retry) ? [retry, { ...retry, phase: "unknown" }] : [retry])),
   };
@@ -27,6 +29,16 @@ function isForgotten({ settles }: JobStory, leases: readonly Grant[], { ask, ans
 /** A tick that is asked for again when the first has come true is told that somebody was faster: that may have been itself. */
 function isOwnTick({ schedule, phase, answer }: Sending): boolean {
   return schedule !== null && phase === "fail" && answer.kind !== "full";
+}
+
+/** A step that is stored again when its lease has ended meanwhile. */
+function isOverBy({ phase, answer }: Op<"keep-steps">): boolean {
+  return phase === "fail" && (answer.answer === "stale" || answer.answer === "cancelled");
+}
+
+/** A signal that is sent again when its job has ended, or is gone, with it. */
+function isRefused({ phase, answer }: Op<"end-step">): boolean {
+  return phase === "fail" && (answer.kind === "refused" || answer.kind === "missing");
 }
 
 /** So is a cancel that is asked for again: it finds the job cancelled, perhaps by itself. */

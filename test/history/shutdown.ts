@@ -37,17 +37,18 @@ function endsOf(history: History): ReadonlyMap<string, End> {
   const ends = new Map<string, End>();
   for (const { worker, stopping, stopped } of history.workers.values()) {
     if (stopping === null || stopped === null) continue;
-    if (!isFrozen(history, stopping, stopped) && !isKeptWaiting(history, stopped)) ends.set(worker, { stopping, stopped });
+    if (!isFrozen(history, stopping, stopped) && !isKeptWaiting(history, stopped) && !isUnheard(history, stopping, stopped))
+      ends.set(worker, { stopping, stopped });
   }
   return ends;
 }
 
 /** A claim whose answer was lost may be asked for again, so that what it was granted can be given back; anything else is new. */
 function checkClaims({ report, history }: Bench, { worker, up, stopping }: WorkerLife): void {
-  // A claim that was begun before the stop and had to ask for its queues first reaches the store later. What it brings is given back.
+  // A claim that was begun before the stop and had to ask the store for something first reaches it later. What it brings is given back.
   if (stopping === null || up.asksForQueues === true) return;
   for (const claim of history.claims) {
-    if (claim.ask.worker !== worker || claim.ask.again || claim.invoked.line < stopping.line) continue;
+    if (claim.ask.worker !== worker || claim.ask.again || claim.ask.isAfterCalls === true || claim.invoked.line < stopping.line) continue;
     report("I24", null, `worker ${worker} claimed after it had been told to stop`, [stopping.line, ...linesOf(claim)]);
   }
 }
@@ -89,6 +90,11 @@ function isFrozen({ faults }: History, { by, at: from }: Sighting<"stopping">, {
 /** Reports travel with claims: while one of those is under way, and the store does not answer, nothing more can be said. */
 function isKeptWaiting({ claims }: History, { worker, line }: Sighting<"stopped">): boolean {
   return claims.some(({ ask, invoked, answered }) => ask.worker === worker && invoked.line < line && (answered?.line ?? Infinity) > line);
+}
+
+/** So do they with the report of a call, for which the store may be asked something before: that no line tells of, but for the lost answer. */
+function isUnheard({ faults }: History, { by, at: from }: Sighting<"stopping">, { at: to }: Sighting<"stopped">): boolean {
+  return faults.some((fault) => fault.who === by && spanOf(fault).from <= from && spanOf(fault).to >= to);
 }
 
 function checkTime({ report, options, history }: Bench, { worker, stopping, stopped, killed }: WorkerLife): void {

@@ -53,6 +53,9 @@ export interface JobStory {
   readonly settles: Op<"settle">[];
   readonly extends: Op<"extend">[];
   readonly notes: Op<"note">[];
+  readonly keeps: Op<"keep-steps">[];
+  readonly stepReads: Op<"read-steps">[];
+  readonly stepEnds: Op<"end-step">[];
   readonly cancels: Op<"cancel">[];
   readonly retries: Op<"retry">[];
   readonly runNows: Op<"run-now">[];
@@ -60,6 +63,8 @@ export interface JobStory {
   readonly starts: Sighting<"start">[];
   readonly ends: Sighting<"end">[];
   readonly aborts: Sighting<"abort">[];
+  readonly effects: Sighting<"effect">[];
+  readonly wentOn: Sighting<"went-on">[];
   /** At most one, if the dump is sound. */
   readonly stored: (StoredJob & Moment)[];
 }
@@ -75,6 +80,9 @@ export function emptyStory(id: string): JobStory {
     settles: [],
     extends: [],
     notes: [],
+    keeps: [],
+    stepReads: [],
+    stepEnds: [],
     cancels: [],
     retries: [],
     runNows: [],
@@ -82,6 +90,8 @@ export function emptyStory(id: string): JobStory {
     starts: [],
     ends: [],
     aborts: [],
+    effects: [],
+    wentOn: [],
     stored: [],
   };
 }

@@ -1,3 +1,4 @@
+import { countsAt, countsKnownAt } from "./attempts.ts";
 import type { Bench, Family } from "./family.ts";
 import {
   happened,
@@ -40,13 +41,13 @@ function checkDelays({ report }: Bench, story: JobStory): void {
     const lease = leases.get(fence);
     if (lease === undefined || base === undefined || (to !== "retrying" && outcome !== "snooze")) continue;
     const asked = story.ends.find((end) => end.fence === fence && end.delayMs !== undefined)?.delayMs;
-    const [least, most] =
-      outcome === "snooze"
-        ? snoozeBounds(asked)
-        : outcome === "lost"
-          ? lostBounds(base, lease.lostCount + 1)
-          : retryBounds(base, lease.retryCount + 1, asked);
-    if (delayMs !== null && delayMs >= least && delayMs <= most) continue;
+    const isLost = outcome === "lost";
+    const counts = isLost ? countsKnownAt(story, fence, lease.lostCount) : countsAt(story, fence, lease.retryCount);
+    const bounds = counts.map((count) =>
+      outcome === "snooze" ? snoozeBounds(asked) : isLost ? lostBounds(base, count + 1) : retryBounds(base, count + 1, asked),
+    );
+    if (bounds.some(([least, most]) => delayMs !== null && delayMs >= least && delayMs <= most)) continue;
+    const [least, most] = bounds[0]!;
     report("I7", story.id, `${outcome} attempt ${lease.attempt} waits ${delayMs} ms; it should be ${least} to ${most}`, [
       lease.answered.line,
       ...linesOf(settle),
@@ -78,6 +79,8 @@ function checkWaits({ report, options }: Bench, story: JobStory): void {
   for (const { before, settle, after } of successionsOf(story)) {
     const lines = [before.answered.line, ...linesOf(settle), after.answered.line];
     const { outcome } = settle.ask;
+    // The first of its waits that ended made it due: see steps.ts.
+    if (outcome === "suspend") continue;
     const delayMs = shortestDelay(story, settle);
     if (delayMs === null) {
       if (after.runAt !== before.runAt)

@@ -30,7 +30,9 @@ export function waitsOf(story: JobStory): Wait[] {
   const waits: Wait[] = [];
   const first = leases[0];
   if (first?.fence === 1) {
-    const isPending = (sending.answer.status ?? "pending") === "pending";
+    // A called job comes with the suspension of its caller, which is not answered with its status.
+    const isLater = sending.sent.delayMs > 0 || sending.sent.runAt !== null;
+    const isPending = (sending.answer.status ?? (isLater ? "scheduled" : "pending")) === "pending";
     waits.push({
       ...about,
       runAt: sending.answer.runAt ?? first.runAt,

@@ -234,6 +234,7 @@ export function redisEngine(name: string, start: () => Promise<RedisServer>): En
   return {
     name,
     allowancesVanish: "each is a key that expires by itself",
+    insertsCallsByNotice: "a script writes in one slot, and a partition is one",
     async open({ clock }) {
       const url = other === "" ? (await (server ??= start())).url : other;
       const prefixed = freshPrefix(url);

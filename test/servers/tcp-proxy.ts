@@ -80,10 +80,10 @@ export class TcpProxy {
     return [...this.#pairs].filter(({ client }) => !client.destroyed).length;
   }
 
-  /** The next request that matches is carried out, and its answer never arrives: the connection breaks instead. Resolves when it did. */
-  async swallowAnswerTo(request: RegExp): Promise<void> {
+  /** The n-th request that matches is carried out, and its answer never arrives: the connection breaks instead. Resolves when it did. */
+  async swallowAnswerTo(request: RegExp, nth = 1): Promise<void> {
     const before = this.effects.swallowed;
-    this.#swallowing = { request, every: 1, left: 1, seen: 0 };
+    this.#swallowing = { request, every: nth, left: 1, seen: 0 };
     await this.#until(() => this.effects.swallowed > before);
   }
 

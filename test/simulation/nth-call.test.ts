@@ -40,7 +40,8 @@ describe.each(Object.entries(ENGINES))("on %s", (_engine, open) => {
       const expected =
         "insert exchange extend note change remove find list promote expired prune sweep queues configure rerank counters".split(" ");
       const ofSchedules = "schedules putSchedule removeSchedule dueSchedules tick register unregister workers".split(" ");
-      expect([...expected, ...ofSchedules].filter((verb) => !verbs.has(verb))).toEqual([]);
+      const ofFlows = "keepSteps readSteps endSteps notices dropNotices".split(" ");
+      expect([...expected, ...ofSchedules, ...ofFlows].filter((verb) => !verbs.has(verb))).toEqual([]);
     },
   );
 });

@@ -5,7 +5,6 @@
 import type { Client, JobInput } from "../../src/client/client.ts";
 import { clientOver } from "../../src/client-over.ts";
 import { MillraceError } from "../../src/core/errors.ts";
-import { isTerminal } from "../../src/core/job.ts";
 import { type Clock, sleep } from "../../src/lib/clock.ts";
 import type { Store } from "../../src/store/store.ts";
 import { checkHistory } from "../history/check-history.ts";
@@ -14,10 +13,13 @@ import type { Line } from "../history/line.ts";
 import { Recorder } from "../history/recorder.ts";
 import { recordingStore } from "../history/recording-store.ts";
 import { describeViolation } from "../history/violation.ts";
+import type { Part } from "./flow.ts";
+import { SIGNAL } from "./flow-plan.ts";
 import { type Script, scriptedHandler, type Step } from "./handler.ts";
 import { countingImmediates } from "./immediates.ts";
 import { ProcessClock, SimProcess } from "./process.ts";
 import { Random } from "./random.ts";
+import { isAtRest } from "./rest.ts";
 import { Timeline } from "./timeline.ts";
 import { stopWorker } from "./stop-worker.ts";
 
@@ -120,9 +122,8 @@ class ScriptedRun {
     }
   }
 
-  async #isDrained(): Promise<boolean> {
-    const queues = await this.#store.queues();
-    return queues.every(({ counts }) => counts.every(({ status, count }) => count === 0 || isTerminal(status)));
+  #isDrained(): Promise<boolean> {
+    return isAtRest(this.#store);
   }
 
   async #until(promise: Promise<unknown>): Promise<void> {
@@ -194,6 +195,8 @@ function stepsWhileItWorks(client: Client): (() => Promise<unknown>)[] {
     ),
     enqueue(job("slow", [["ok", 4_000]])),
     enqueue(job("stopped", [["ok", 4_000]], { tags: ["stop me"] })),
+    enqueue(flow("durable")),
+    signalFirst(client),
     enqueue(job("too slow", [["ok", 4_000]], { timeout: 500, maxRetries: 0 })),
     cancelFirst(client, "running"),
     () => client.stats(),
@@ -203,6 +206,32 @@ function stepsWhileItWorks(client: Client): (() => Promise<unknown>)[] {
     removeFirst(client),
     () => client.schedules.remove("tick"),
   ];
+}
+
+/** A step, a sleep, a wait and a call. */
+function flow(tag: string): ReturnType<typeof job> {
+  const called = {
+    step: "part",
+    type: "task",
+    payload: { tag: `part of ${tag}`, steps: [["ok", 10] as const] },
+    options: { queue: "small" },
+  };
+  const parts: Part[] = [
+    { do: "step", name: "one", ms: 20 },
+    { do: "sleep", name: "nap", ms: 300 },
+    { do: "wait", name: SIGNAL, timeoutMs: null },
+    { do: "call", call: called },
+    { do: "step", name: "two", ms: 20 },
+  ];
+  const plain = job(tag, [["ok", 10]]);
+  return { ...plain, payload: { ...(plain.payload as Script), flow: { parts, isTolerant: false } }, tags: ["flow"] };
+}
+
+function signalFirst(client: Client): () => Promise<unknown> {
+  return async () => {
+    const { jobs } = await client.list({ tag: "flow" });
+    return jobs[0] === undefined ? null : client.signal(jobs[0].id, SIGNAL, { by: "script" }, { id: "script" });
+  };
 }
 
 function cancelFirst(client: Client, status: "pending" | "running"): () => Promise<unknown> {

@@ -39,6 +39,7 @@ export const TRAITS = [
   "waits",
   "limit-keys",
   "holds",
+  "durable",
 ] as const;
 export type Trait = (typeof TRAITS)[number];
 

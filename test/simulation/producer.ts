@@ -4,17 +4,20 @@ import { isTerminal, type Job } from "../../src/core/job.ts";
 import { sleep } from "../../src/lib/clock.ts";
 import { printOfJob } from "../history/print.ts";
 import type { Recorder } from "../history/recorder.ts";
-import type { Role } from "./deployment.ts";
+import type { Role, Running } from "./deployment.ts";
+import { planFlow } from "./flow-plan.ts";
 import type { Script, Step } from "./handler.ts";
-import { type Trait, TYPES } from "./plan.ts";
+import { type Trait, TYPES, type WorldPlan } from "./plan.ts";
 import type { Random } from "./random.ts";
+import { sendSignals } from "./signals.ts";
 import type { Stage } from "./stage.ts";
 
 /** Enqueues its share of the jobs over the time of the chaos, alone or several at once; one that is not sure says it again, if it has a key. */
 export function producer(stage: Stage): Role {
   const { plan } = stage;
   const share = Math.ceil(plan.jobs / plan.producers);
-  return async ({ process, client, recorder }, random) => {
+  return async (running, random) => {
+    const { process } = running;
     const { clock } = process;
     const pauseMs = plan.chaosMs / share;
     const until = plan.chaosMs;
@@ -24,27 +27,29 @@ export function producer(stage: Stage): Role {
       const jobs = Array.from({ length: plan.traits.has("batches") ? random.int(1, 4) : 1 }, (_, index) => {
         return jobFor(stage, random, `${process.name}-${count}-${index}`);
       });
-      if (jobs.length === 1 || random.chance(0.5)) for (const job of jobs) void enqueueOne(stage, client, recorder, job);
-      else void enqueueMany(stage, client, recorder, jobs);
+      if (jobs.length === 1 || random.chance(0.5)) for (const job of jobs) void enqueueOne(stage, running, job, random);
+      else void enqueueMany(stage, running, jobs, random);
     }
   };
 }
 
 type NewJob = JobInput & { readonly type: string; readonly payload: Script; readonly queue: string };
 
-async function enqueueOne(stage: Stage, client: Client, recorder: Recorder, job: NewJob, isAgain = false): Promise<void> {
+async function enqueueOne(stage: Stage, running: Running, job: NewJob, random: Random, isAgain = false): Promise<void> {
+  const { client, recorder } = running;
   const { type, payload, ...options } = job;
   const begun = recorder.begin("enqueue", askedOf(job));
   try {
     const { id, created } = await client.enqueue<Script>(type, payload, options);
     begun.end("ok", { job: id, created });
     stage.known.push(id);
+    if (payload.flow !== undefined) noteFlow(stage, running, id, random);
     if (stage.plan.traits.has("waits")) void waitForEnd(stage, client, id);
   } catch (error) {
     const code = codeOf(error);
     if (code === null) return stage.broken(error);
     begun.end(code === "store_unavailable" ? "unknown" : "fail", { code });
-    if (code === "store_unavailable" && job.idempotencyKey !== undefined && !isAgain) await enqueueOne(stage, client, recorder, job, true);
+    if (code === "store_unavailable" && job.idempotencyKey !== undefined && !isAgain) await enqueueOne(stage, running, job, random, true);
   }
 }
 
@@ -74,7 +79,8 @@ async function waitForEnd(stage: Stage, client: Client, id: string): Promise<voi
   }
 }
 
-async function enqueueMany(stage: Stage, client: Client, recorder: Recorder, jobs: readonly NewJob[]): Promise<void> {
+async function enqueueMany(stage: Stage, running: Running, jobs: readonly NewJob[], random: Random): Promise<void> {
+  const { client, recorder } = running;
   const begun = jobs.map((job) => recorder.begin("enqueue", askedOf(job)));
   const results = await client.enqueueMany(jobs).catch((error: unknown) => {
     const code = codeOf(error);
@@ -85,11 +91,20 @@ async function enqueueMany(stage: Stage, client: Client, recorder: Recorder, job
     if (result.ok) {
       begun[index]!.end("ok", { job: result.job.id, created: result.job.created });
       stage.known.push(result.job.id);
+      const { id } = result.job;
+      if (jobs[index]!.payload.flow !== undefined) noteFlow(stage, running, id, random);
     } else {
       const { code } = result.error;
       begun[index]!.end(code === "store_unavailable" ? "unknown" : "fail", { code });
     }
   });
+}
+
+function noteFlow(stage: Stage, running: Running, id: string, random: Random): void {
+  stage.flows.push(id);
+  const { client, process } = running;
+  const sender = { client, clock: process.clock, by: process.name, pace: 1, onBroken: (error: unknown) => stage.broken(error) };
+  void sendSignals(sender, id, random.fork(`signals to ${id}`));
 }
 
 function askedOf({ type, payload, queue, idempotencyKey }: NewJob): { queue: string; key: string | null; print: string } {
@@ -115,7 +130,8 @@ function jobFor({ plan }: Stage, random: Random, tag: string): NewJob {
     type: random.pick(TYPES),
     queue: random.pick(Object.keys(plan.queues)),
     // Jobs with a key are the same request again and again, now and then another one.
-    payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 100]] } : { tag, steps: stepsFor(random, has) },
+    payload:
+      isKeyed && random.chance(0.9) ? { steps: [["ok", 100]] } : { tag, steps: stepsFor(random, has), ...flowFor(plan, random, has, tag) },
     maxRetries: random.pick([0, 1, 3]),
     maxLost: random.pick([undefined, undefined, 0, 1, 2]),
     retryDelay: random.pick([0, 200, 1_000]),
@@ -125,6 +141,10 @@ function jobFor({ plan }: Stage, random: Random, tag: string): NewJob {
     ...(limitKey === undefined ? {} : { limitKey }),
     ...(isKeyed ? { idempotencyKey: random.pick(KEYS), keyTtl: random.pick([0, 2_000, 60_000]) } : {}),
   };
+}
+
+function flowFor(plan: WorldPlan, random: Random, has: (trait: Trait, probability: number) => boolean, tag: string): Pick<Script, "flow"> {
+  return has("durable", 0.2) ? { flow: planFlow(random.fork(`flow of ${tag}`), { queues: Object.keys(plan.queues), pace: 1 }, tag) } : {};
 }
 
 function stepsFor(random: Random, has: (trait: Trait, probability: number) => boolean): Step[] {

@@ -45,6 +45,8 @@ export class Stage {
   readonly #notes: Recorder;
   /** Jobs that producers know of, for operators to pick from. */
   readonly known: string[] = [];
+  /** Those of them that do durable work. */
+  readonly flows: string[] = [];
   /** What should never happen in an actor. */
   readonly errors: unknown[] = [];
 

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Client } from "../../src/client/client.ts";
 import { MillraceError } from "../../src/core/errors.ts";
-import { isTerminal } from "../../src/core/job.ts";
 import { type Clock, sleep } from "../../src/lib/clock.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { checkHistory } from "../history/check-history.ts";
@@ -9,6 +8,7 @@ import { dumpStore, readTotals } from "../history/dump.ts";
 import type { Line } from "../history/line.ts";
 import { describeViolation, type Violation } from "../history/violation.ts";
 import { Deployment } from "./deployment.ts";
+import { RELEASE } from "./flow-plan.ts";
 import { countingImmediates } from "./immediates.ts";
 import { Nemesis } from "./nemesis.ts";
 import { Network } from "./network.ts";
@@ -17,6 +17,7 @@ import { planWorld, type WorldPlan } from "./plan.ts";
 import { ProcessClock } from "./process.ts";
 import { producer } from "./producer.ts";
 import { Random } from "./random.ts";
+import { isAtRest, waitedForJobs } from "./rest.ts";
 import { type Plant, Stage } from "./stage.ts";
 import { Timeline } from "./timeline.ts";
 
@@ -24,6 +25,8 @@ import { Timeline } from "./timeline.ts";
 const BOUND_MS = 1_200_000;
 /** Schedules go on for a while when all is well, to see that no tick is left out. */
 const SCHEDULES_CALM_MS = 25_000;
+/** So long after the last fault, jobs that were called are sent the signal that they wait for. */
+const RELEASE_AFTER_MS = 20_000;
 const TOTALS_EVERY_MS = 5_000;
 const GRACE_MS = 3_000;
 
@@ -57,6 +60,7 @@ class World {
   readonly #deployments: Deployment[];
   readonly #caretaker: Deployment;
   readonly #nemesis: Nemesis;
+  #releaseAt = Infinity;
 
   private constructor(seed: number, stage: Stage, lines: Line[], storeClock: ProcessClock) {
     const { plan } = stage;
@@ -116,6 +120,7 @@ class World {
     const { boundMs = BOUND_MS } = plant;
     this.#nemesis.end();
     notes.see("calm", { boundMs });
+    this.#releaseAt = timeline.now + RELEASE_AFTER_MS;
     const { client, process } = this.#caretaker.running!;
     await this.#until(this.#resumeAll(client));
     if (plan.schedules.length > 0) {
@@ -167,7 +172,13 @@ class World {
     while (this.#stage.timeline.now < until && !(await this.#isDrained())) {
       await this.#until(sleep(clock, 1_000));
       await this.#until(this.#resumeAll(client));
+      if (this.#stage.timeline.now > this.#releaseAt) await this.#until(this.#releaseAll(client));
     }
+  }
+
+  async #releaseAll(client: Client): Promise<void> {
+    const waitedFor = await waitedForJobs(this.#stage.store);
+    await Promise.all(waitedFor.map((id) => surely(() => client.signal(id, RELEASE, "go on", { id: "caretaker" }))));
   }
 
   /** A call to pause a queue that was long under way may have its effect after all is well again. */
@@ -176,9 +187,8 @@ class World {
     await Promise.all(paused.map(({ name }) => surely(() => client.resume(name))));
   }
 
-  async #isDrained(): Promise<boolean> {
-    const queues = await this.#stage.store.queues();
-    return queues.every(({ counts }) => counts.every(({ status, count }) => count === 0 || isTerminal(status)));
+  #isDrained(): Promise<boolean> {
+    return isAtRest(this.#stage.store);
   }
 
   #watchTotals(): void {
@@ -201,7 +211,7 @@ async function surely(run: () => Promise<unknown>): Promise<void> {
       await run();
       return;
     } catch (error) {
-      if (error instanceof MillraceError && error.code === "not_found") return;
+      if (error instanceof MillraceError && (error.code === "not_found" || error.code === "wrong_status")) return;
       if (!(error instanceof MillraceError && error.code === "store_unavailable")) throw error;
     }
   }

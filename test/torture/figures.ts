@@ -5,6 +5,8 @@ import type { Effect } from "./nemesis.ts";
 export interface Figures {
   readonly lines: number;
   readonly jobs: number;
+  /** Those of them that have steps. */
+  readonly flows: number;
   /** How often which fault took effect. */
   readonly faults: ReadonlyMap<string, number>;
   /** Reports, renewals and notes under a lease that was another's by then, or nobody's. */
@@ -25,6 +27,7 @@ export function figuresOf(history: Iterable<Line>, effects: readonly Effect[]): 
 class Tally {
   #lines = 0;
   #jobs = 0;
+  #flows = 0;
   #staleRefused = 0;
   readonly #started = new Set<string>();
   readonly #lost = new Set<string>();
@@ -37,7 +40,10 @@ class Tally {
     this.#lines++;
     if ("is" in line) {
       if (line.is === "start") this.#started.add(nameOf(line));
-      if (line.is === "stored-job") this.#jobs++;
+      if (line.is === "stored-job") {
+        this.#jobs++;
+        if (line.steps !== undefined) this.#flows++;
+      }
       return;
     }
     const call = `${line.by} ${line.op}`;
@@ -59,6 +65,7 @@ class Tally {
     return {
       lines: this.#lines,
       jobs: this.#jobs,
+      flows: this.#flows,
       faults,
       staleRefused: this.#staleRefused,
       duplicateStarts: [...this.#lost].filter((name) => this.#started.has(name)).length,

@@ -1,4 +1,5 @@
 import type { JobInput, QueueOptions, ScheduleInput } from "../../src/client/client.ts";
+import { planFlow } from "../simulation/flow-plan.ts";
 import type { Script, Step } from "../simulation/handler.ts";
 import type { Random } from "../simulation/random.ts";
 
@@ -16,6 +17,9 @@ export const CREW: readonly { readonly slots: number; readonly leaseMs: number; 
 export const WEBHOOK = "https://hooks.example.com/torture";
 export const DELIVERY_SLOTS = 4;
 export const GRACE_MS = 3_000;
+
+/** Sleeps and waits take a part of the time that they take in a simulation, where time costs nothing. */
+export const PACE = 0.2;
 
 /** The queue that operators pause now and then. */
 export const PAUSED_QUEUE = "side";
@@ -64,7 +68,7 @@ export function jobFor(random: Random, tag: string): NewTortureJob {
     queue,
     ...limitKeyFor(random, queue),
     // Jobs with a key are the same request again and again, now and then another one.
-    payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 20]] } : { tag, steps: stepsFor(random, queue) },
+    payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 20]] } : { tag, steps: stepsFor(random, queue), ...flowFor(random, tag) },
     maxRetries: random.pick([0, 2, 4]),
     // No more: after a third loss it would stay away for up to two minutes, and the end of the run with it.
     maxLost: random.pick([0, 1, 2]),
@@ -75,6 +79,13 @@ export function jobFor(random: Random, tag: string): NewTortureJob {
     ...(random.chance(0.05) ? { timeout: random.pick([10, 1_000]) } : {}),
     ...(isKeyed ? { idempotencyKey: random.pick(KEYS), keyTtl: random.pick([0, 2_000, 60_000]) } : {}),
   };
+}
+
+/** Some do durable work, and call others in any queue but those where they could wait for long. */
+function flowFor(random: Random, tag: string): Pick<Script, "flow"> {
+  return random.chance(0.04)
+    ? { flow: planFlow(random.fork(`flow of ${tag}`), { queues: ["main", "fair", TURNS_QUEUE], pace: PACE }, tag) }
+    : {};
 }
 
 /** Many at once that nobody is in a hurry for: so there is work that waits. */

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../src/client/client.ts";
 import { clientOver } from "../../src/client-over.ts";
 import { MillraceError } from "../../src/core/errors.ts";
-import { isTerminal } from "../../src/core/job.ts";
 import { RUN_NOW } from "../../src/core/lifecycle.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openStore } from "../../src/store/open-store.ts";
@@ -16,7 +15,9 @@ import type { HealthFigures } from "../history/progress.ts";
 import { readHistory } from "../history/read-history.ts";
 import { type Recorder, recordToFile } from "../history/recorder.ts";
 import { recordingStore } from "../history/recording-store.ts";
+import { RELEASE } from "../simulation/flow-plan.ts";
 import { Random } from "../simulation/random.ts";
+import { isAtRest, waitedForJobs } from "../simulation/rest.ts";
 import type { Deed, Stage } from "./deed.ts";
 import { Deployment } from "./deployment.ts";
 import { type Figures, figuresOf } from "./figures.ts";
@@ -259,8 +260,9 @@ async function drain({ deployments, witness }: Stage, store: Store, withinMs: nu
   for (const queue of Object.keys(QUEUES)) await witness.resume(queue);
   const complaints = await pauseSchedules(witness);
   for (let left = withinMs; left > 0; left -= LOOK_MS) {
-    if (await isDrained(store)) return complaints;
+    if (await isAtRest(store)) return complaints;
     await runNow(store);
+    await release(witness, store);
     await sleep(LOOK_MS);
   }
   return [...complaints, `not everything has come to its end within ${withinMs / 1_000} s after the last fault`];
@@ -270,8 +272,26 @@ async function drain({ deployments, witness }: Stage, store: Store, withinMs: nu
 async function runNow(store: Store): Promise<void> {
   const { now } = await store.schedules([]);
   const { jobs } = await store.list({ status: ["scheduled", "retrying"], limit: MAX_BATCH });
-  const waiting = jobs.filter(({ runAt }) => runAt > now + WAITED_FOR_MS).map(({ id }) => id);
-  if (waiting.length > 0) await store.change(waiting, RUN_NOW);
+  // One that sleeps would only sleep on.
+  const waiting = jobs
+    .filter(({ status, hasSteps }) => status === "retrying" || !hasSteps)
+    .filter(({ runAt }) => runAt > now + WAITED_FOR_MS);
+  if (waiting.length > 0)
+    await store.change(
+      waiting.map(({ id }) => id),
+      RUN_NOW,
+    );
+}
+
+/** Lets called jobs go on that wait for a signal which nobody else sends. */
+async function release(witness: Client, store: Store): Promise<void> {
+  for (const id of await waitedForJobs(store)) {
+    try {
+      await witness.signal(id, RELEASE, "go on", { id: "witness" });
+    } catch (error) {
+      if (!(error instanceof MillraceError && (error.code === "wrong_status" || error.code === "not_found"))) throw error;
+    }
+  }
 }
 
 async function pauseSchedules(witness: Client): Promise<string[]> {
@@ -285,11 +305,6 @@ async function pauseSchedules(witness: Client): Promise<string[]> {
     }
   }
   return complaints;
-}
-
-async function isDrained(store: Store): Promise<boolean> {
-  const queues = await store.queues();
-  return queues.every(({ counts }) => counts.every(({ status, count }) => count === 0 || isTerminal(status)));
 }
 
 async function stopAll(deployments: readonly Deployment[]): Promise<void> {

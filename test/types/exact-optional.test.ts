@@ -45,6 +45,11 @@ test("every option of the public types may be undefined", () => {
   expectTypeOf<Exact<OptionsOf<millrace.WorkerHandle["stop"], 0>>>().toBeNever();
   expectTypeOf<Exact<testing.TestClientOptions>>().toBeNever();
   expectTypeOf<Exact<testing.EnqueuedFilter>>().toBeNever();
+  expectTypeOf<Exact<testing.DrainOptions>>().toBeNever();
+  expectTypeOf<Exact<millrace.WaitForOptions>>().toBeNever();
+  expectTypeOf<Exact<millrace.CallOptions>>().toBeNever();
+  expectTypeOf<Exact<millrace.SignalOptions>>().toBeNever();
+  expectTypeOf<Exact<millrace.SignalUrlOptions>>().toBeNever();
 });
 
 test("and the compiler says so with the setting that tells the two apart", { timeout: 300_000 }, () => {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Facets } from "../../../src/core/facets.ts";
-import { type Status, STATUSES } from "../../../src/core/job.ts";
-import { CANCEL, type Move, OPEN, type Outcome, RETRY, RUN_NOW } from "../../../src/core/lifecycle.ts";
+import { type JobRecord, type NewJob, type Status, STATUSES, TERMINAL } from "../../../src/core/job.ts";
+import { CANCEL, type Move, OPEN, type Outcome, RESTART, RETRY, RUN_NOW } from "../../../src/core/lifecycle.ts";
 import type { Claim, LeasedRecord, Settlement } from "../../../src/store/store.ts";
 import { BOOM, claimOf, type Held, settlementOf, type Wishes, type World } from "../world.ts";
 import { comparable, same } from "./compare.ts";
@@ -10,7 +10,10 @@ import type { ChangeKind, Report } from "./reference.ts";
 import { limitCommands, said } from "./limit-commands.ts";
 import type { Said } from "./limit-rules.ts";
 import { scheduleCommands } from "./schedule-commands.ts";
+import { current, someLease, which } from "./some-lease.ts";
 import { command, type Command, pickFrom } from "./step.ts";
+import { CALLED, callOf, stepCommands, wait } from "./step-commands.ts";
+import { endNotice } from "./step-rules.ts";
 import { happened, LIMIT_KEYS, type Model } from "./state.ts";
 
 const QUEUES = ["a", "b", "c", "a~webhooks"];
@@ -33,6 +36,8 @@ const common = {
   blocked: fc.constantFrom(false, false, false, false, true),
   limitKey: fc.constantFrom(undefined, ...LIMIT_KEYS),
   cost: fc.constantFrom(1, 1, 1, 3),
+  /** Some job that called it, mostly in its first life. */
+  calledBy: fc.option(fc.record({ pick: fc.nat(), life: fc.constantFrom(1, 1, 1, 2, 40) }), { freq: 5, nil: undefined }),
 };
 
 const wishes = fc.oneof(
@@ -61,10 +66,19 @@ const line = fc.record({
 const insert = command("insert", fc.array(wishes, { minLength: 1, maxLength: 5 }), insertAll);
 const insertLine = command("insert a line", fc.array(line, { minLength: 3, maxLength: 8 }), insertAll);
 
-type JobWish = Wishes & { readonly blocked: boolean; readonly facets: Facets | null };
+type JobWish = Wishes & {
+  readonly blocked: boolean;
+  readonly facets: Facets | null;
+  readonly calledBy?: { readonly pick: number; readonly life: number } | undefined;
+};
 
 async function insertAll(list: readonly JobWish[], model: Model, world: World): Promise<void> {
-  const jobs = list.map(({ blocked, facets, ...wish }) => ({ ...world.job(wish), blocked, facets }));
+  const callers = [...model.reference.known];
+  const jobs = list.map(({ blocked, facets, calledBy, ...wish }) => {
+    const id = calledBy === undefined ? undefined : pickFrom(callers, calledBy.pick);
+    const parent = id === undefined ? null : { id, step: CALLED.name, life: calledBy!.life };
+    return { ...world.job(wish), blocked, facets, parent };
+  });
   const answers = await world.store.insert(jobs);
   jobs.forEach((job, index) => {
     const expected = model.reference.insert(job);
@@ -137,44 +151,21 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
 );
 
 /** The core decides for the store; the reference is told only what the core was told, and how long the delay is. */
-function decide(held: Held, outcome: Outcome, ifExpired: boolean, told: Said = {}): { settlement: Settlement; report: Report } {
+function decide(
+  held: Held & Pick<JobRecord, "parent">,
+  outcome: Outcome,
+  ifExpired: boolean,
+  told: Said = {},
+  calls: readonly NewJob[] = [],
+): { settlement: Settlement; report: Report } {
   const said = outcome.kind === "hold" ? { holdMs: outcome.delayMs, ...told } : told;
-  const settlement = { ...settlementOf(held, outcome, ifExpired), ...said };
-  const { delayMs } = settlement.transition;
-  return { settlement, report: { outcome, delayMs: delayMs ?? 0, deadLetters: held.deadLetters, ifExpired, said } };
-}
-
-function current(model: Model): LeasedRecord[] {
-  return model.leases.filter(({ id, fence }) => {
-    const record = model.reference.jobs.get(id)?.record;
-    return record?.status === "running" && record.fence === fence;
-  });
-}
-
-const WHICH = ["current", "current", "current", "current", "late", "late", "cancelled", "forged"] as const;
-const which = fc.constantFrom(...WHICH);
-
-/** One of the leases that hold, one of the latest that were granted, one whose job was cancelled, or one with a fence that nobody has. */
-function someLease(model: Model, which: (typeof WHICH)[number], pick: number): LeasedRecord | undefined {
-  switch (which) {
-    case "current":
-      return pickFrom(current(model), pick);
-    case "late":
-      return pickFrom(model.leases.slice(-10), pick);
-    case "cancelled":
-      return pickFrom(
-        model.leases.filter(({ id }) => model.reference.jobs.get(id)?.record.status === "cancelled"),
-        pick,
-      );
-    case "forged": {
-      const lease = pickFrom(model.leases, pick);
-      if (lease === undefined) return undefined;
-      const present = model.reference.jobs.get(lease.id)?.record.fence ?? lease.fence;
-      const granted = model.leases.filter(({ id }) => id === lease.id).map(({ fence }) => fence);
-      const never = Array.from({ length: present + 4 }, (_, fence) => fence).filter((fence) => !granted.includes(fence));
-      return { ...lease, fence: pickFrom(never, pick)! };
-    }
-  }
+  const waits = outcome.kind === "suspend" ? outcome.waits : [];
+  const decided = settlementOf(held, outcome, ifExpired);
+  const { delayMs, to } = decided.transition;
+  const value = outcome.kind === "completed" ? outcome.result : '{"name":"Error"}';
+  const notice = TERMINAL.includes(to) ? (endNotice(held, to === "completed" ? "done" : "failed", value) ?? undefined) : undefined;
+  const settlement = { ...decided, ...said, waits, calls, notice };
+  return { settlement, report: { outcome, delayMs: delayMs ?? 0, deadLetters: held.deadLetters, ifExpired, said, notice, calls } };
 }
 
 async function settleAll(model: Model, world: World, decided: readonly { settlement: Settlement; report: Report }[]): Promise<void> {
@@ -233,19 +224,41 @@ const exchange = command(
   },
 );
 
-/** A wait in the middle of the work: nothing that a worker can report yet, but every store obeys it. */
-const suspend = command("suspend", fc.record({ which, pick: fc.nat() }), async (input, model, world) => {
-  const lease = someLease(model, input.which, input.pick);
-  if (lease === undefined) return;
-  const transition = { ...OPEN.transition, to: "blocked", giveBackAttempt: true, delayMs: null } as const;
-  const { settled } = await world.store.exchange(
-    [{ id: lease.id, fence: lease.fence, outcome: "release", transition, ifExpired: false }],
-    [],
-  );
-  const expected = model.reference.suspend(lease.id, lease.fence);
-  happened(`suspend ${expected}`);
-  same(settled, [expected], "the answer to a suspension");
-});
+/** What a handler waits for: at times a job that it calls, again if it did before. */
+const suspend = command(
+  "suspend",
+  fc.record({
+    which,
+    pick: fc.nat(),
+    waits: fc.uniqueArray(wait, { minLength: 1, maxLength: 3, selector: ({ name }) => name }),
+    calls: fc.constantFrom("none", "none", "new", "again", "again"),
+    ifExpired: fc.constantFrom(false, false, false, true),
+    said,
+  }),
+  async (input, model, world) => {
+    const lease = someLease(model, input.which, input.pick);
+    if (lease === undefined) return;
+    const child = input.calls === "none" ? undefined : (calledAgain(model, lease, input) ?? callOf(world, model, lease, CALLED.name));
+    const waits = child === undefined ? input.waits : [...input.waits.filter(({ name }) => name !== CALLED.name), CALLED];
+    const calls = child === undefined ? [] : [child];
+    const notices = model.reference.notices.length;
+    await settleAll(model, world, [decide(lease, { kind: "suspend", waits, calls: [] }, input.ifExpired, input.said, calls)]);
+    happened(`suspended job is ${model.reference.jobs.get(lease.id)?.record.status ?? "gone"}`);
+    if (model.reference.notices.length > notices) happened("suspend calls an ended job");
+    if (child === undefined || !model.reference.jobs.has(child.id)) return;
+    happened("suspend calls");
+    model.inserted.push(child);
+  },
+);
+
+/** A job of the same queue that has ended, if one is to be called again. */
+function calledAgain({ inserted, reference }: Model, { queue }: LeasedRecord, input: { calls: string; pick: number }): NewJob | undefined {
+  const ended = inserted.filter((job) => {
+    const status = reference.jobs.get(job.id)?.record.status;
+    return job.queue === queue && job.idempotencyKey === null && status !== undefined && TERMINAL.includes(status);
+  });
+  return input.calls === "again" ? pickFrom(ended, input.pick) : undefined;
+}
 
 const repeat = command("repeat a settlement", fc.nat(), async (pick, model, world) => {
   const earlier = pickFrom(model.sent, pick);
@@ -287,7 +300,7 @@ const note = command(
 // ── Jobs are managed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const OPEN_LATER: Move = { ...OPEN, transition: { ...OPEN.transition, to: "scheduled", delayMs: 1_000 } };
-const MOVES = { cancel: CANCEL, retry: RETRY, edit: RETRY, "run now": RUN_NOW, open: OPEN, "open later": OPEN_LATER };
+const MOVES = { cancel: CANCEL, retry: RETRY, edit: RETRY, restart: RESTART, "run now": RUN_NOW, open: OPEN, "open later": OPEN_LATER };
 
 /** Ids of any job, and once more of those that a move is for. */
 function likely(model: Model, kind: ChangeKind | "remove"): string[] {
@@ -295,6 +308,7 @@ function likely(model: Model, kind: ChangeKind | "remove"): string[] {
     cancel: ["running"],
     retry: ["dead", "failed", "cancelled"],
     edit: ["dead", "failed", "cancelled"],
+    restart: ["dead", "failed", "cancelled"],
     "run now": ["scheduled", "retrying"],
     open: ["blocked"],
     "open later": ["blocked"],
@@ -304,7 +318,15 @@ function likely(model: Model, kind: ChangeKind | "remove"): string[] {
   return [...model.reference.known, ...fitting, ...fitting, ...fitting];
 }
 
-const ACTIONS = { cancel: "cancelled", retry: "retried", edit: "edited", "run now": "started", open: null, "open later": null } as const;
+const ACTIONS = {
+  cancel: "cancelled",
+  retry: "retried",
+  edit: "edited",
+  restart: "retried",
+  "run now": "started",
+  open: null,
+  "open later": null,
+} as const;
 /** Who does it by hand, and why; sometimes it is not done by hand. */
 const actor = fc.constantFrom(null, { by: null, reason: null }, { by: "ann", reason: 'line 1\nline 2 \u0000 \ud800 "' });
 
@@ -386,7 +408,9 @@ const advance = command("advance", fc.constantFrom(...STEPS_MS), async (ms, mode
 });
 
 const promote = command("promote", fc.constant(null), async (_, model, world) => {
+  const blocked = [...model.reference.jobs.values()].filter(({ record }) => record.status === "blocked");
   const expected = model.reference.promote();
+  if (blocked.some(({ record }) => record.status === "pending")) happened("promote a suspended job");
   happened(expected.moved > 0 ? "promote some" : "promote none");
   const { jobs = [], ...answer } = await world.store.promote(1_000, true);
   const byId = (one: { id: string }, other: { id: string }): number => (one.id < other.id ? -1 : 1);
@@ -475,7 +499,7 @@ const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
   [3, claim],
   [3, settle],
   [2, exchange],
-  [1, suspend],
+  [3, suspend],
   [1, repeat],
   [1, extend],
   [1, note],
@@ -485,11 +509,12 @@ const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
   [2, change("cancel")],
   [2, change("retry")],
   [1, change("edit")],
+  [1, change("restart")],
   [1, change("run now")],
   [2, change("open")],
   [1, change("open later")],
-  [1, remove],
-  [2, prune],
+  [2, remove],
+  [4, prune],
   [1, sweep],
   [1, configure],
   [2, list],
@@ -499,4 +524,5 @@ const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
 export const commands: Command[] = WEIGHTS.flatMap(([times, command]) => Array<Command>(times).fill(command)).concat(
   limitCommands,
   scheduleCommands,
+  stepCommands,
 );

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import type { JobRecord } from "../../../src/core/job.ts";
-import { type CounterRow, MAX_HOLDERS } from "../../../src/store/store.ts";
+import type { Notice } from "../../../src/core/steps.ts";
+import { type CounterRow, MAX_HOLDERS, type StepsPage } from "../../../src/store/store.ts";
 import type { World } from "../world.ts";
 import type { Reference } from "./reference.ts";
 import { LIMIT_KEYS, type Model } from "./state.ts";
@@ -23,6 +24,7 @@ export async function compareStep(model: Model, world: World): Promise<void> {
   if (steps % 5 === 1) await compareLimits(reference, world, pickOne([...reference.queues.keys()], Math.floor(steps / 5)));
   if (steps % 3 === 1) await compareTotals(reference, world);
   if (steps % 3 === 2) await compareStories(reference, world, pickOne([...reference.known], Math.floor(steps / 3)));
+  if (steps % 4 === 3) await compareNotices(reference, world);
   if (steps % 10 === 0) await comparePeriods(reference, world);
   model.steps++;
 }
@@ -35,6 +37,7 @@ export async function compareEnd(model: Model, world: World): Promise<void> {
   await compareLimits(reference, world, [...reference.queues.keys()]);
   await compareTotals(reference, world);
   await compareStories(reference, world, [...reference.known]);
+  await compareNotices(reference, world);
   await comparePeriods(reference, world);
 }
 
@@ -110,7 +113,28 @@ async function compareStories(reference: Reference, world: World, ids: readonly 
     same(await world.store.attempts(id), reference.attempts(id), `attempts of ${id}`);
     same(await world.store.manualChanges(id), reference.jobs.get(id)?.changes ?? [], `changes by hand of ${id}`);
     same(await world.store.logs(id, 0, 2_000), reference.jobs.get(id)?.logs ?? [], `logs of ${id}`);
+    same(pageOf(await world.store.readSteps(id, null, null)), reference.readSteps(id, null), `steps of ${id}`);
   }
+}
+
+/** What the reference knows of a page of steps. */
+export function pageOf(page: StepsPage | null): unknown {
+  return page === null ? null : { life: page.life, steps: page.steps };
+}
+
+/** In any order: of several partitions they come in turns. */
+export async function compareNotices(reference: Reference, world: World): Promise<void> {
+  const stored = await world.store.notices(BATCH);
+  same(stored.map(({ notice }) => textOf(notice)).sort(), reference.notices.map(textOf).sort(), "the notices");
+}
+
+/** Equal for equal notices, whatever the order of their fields. */
+export function textOf(notice: Notice): string {
+  return JSON.stringify(notice, (_, value: unknown) =>
+    value === null || typeof value !== "object" || Array.isArray(value)
+      ? value
+      : Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))),
+  );
 }
 
 /** The last hour by minute and by hour: what is older, a sweep may have dropped. */

@@ -15,6 +15,7 @@ export interface Standing {
   readonly type: string;
   readonly priority: number;
   readonly limitKey: string | null;
+  /** 0 if it was suspended. */
   readonly cost: number;
   readonly runAt: number;
   readonly sequence: number;
@@ -77,6 +78,7 @@ function taken(debt: Debt, rate: Rate, units: number, now: number): Debt {
 
 /** How long a start has to wait: not above 0 if it may start. */
 function waitOf(debt: Debt, rate: Rate, cost: number, now: number): number {
+  if (cost === 0) return Number.NEGATIVE_INFINITY;
   const by = rescaled(debt, rate, now);
   return left(by, now) - (rate.burst - Math.min(cost, rate.burst)) * by.intervalMs;
 }

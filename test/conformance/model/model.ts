@@ -14,7 +14,7 @@ export const SERVER_RUNS = 100;
 const SEED = process.env["MILLRACE_TEST_SEED"];
 
 /** Runs have between 1 and this many commands, about half of it on average. */
-const MAX_COMMANDS = 140;
+const MAX_COMMANDS = 180;
 
 /** What must have happened somewhere in a suite of the usual size; a suite in which it did not proves less than it says. */
 const MUST_HAPPEN = `
@@ -25,6 +25,10 @@ const MUST_HAPPEN = `
   settle completed cancelled, cancel ok, cancel refused, retry ok, retry refused, run now ok, run now refused,
   remove ok, remove refused, remove missing, promote some, reclaim some, prune some, list some, list internal,
   claim waits for time, set limits, set limits of a key, list limits, insert full key,
+  keep steps ok, keep steps stale, keep steps cancelled, read steps some, read steps none, read steps null, read steps overdue,
+  settle suspend ok, settle suspend stale, settle suspend cancelled, suspend calls, suspend calls an ended job,
+  suspended job is blocked, suspended job is scheduled, suspended job is pending, promote a suspended job, restart ok,
+  end step ok, end step woke, end step late, end step late of another life, end step late of another kind, end step refused, end step missing, deliver end, deliver cancel, deliver insert,
   put schedule, put schedule refused, tick ticked, tick stale`
   .split(",")
   .map((effect) => effect.trim());

@@ -12,8 +12,10 @@ import type { Move, Outcome } from "../../../src/core/lifecycle.ts";
 import type { Manual, ManualChange } from "../../../src/core/manual-change.ts";
 import type { QueueSettings } from "../../../src/core/queue.ts";
 import type { ScheduleSpec } from "../../../src/core/schedule-record.ts";
-import type { Claim, InsertAnswer, LeaseAnswer, LeasedRecord, ListQuery, PruneRule } from "../../../src/store/store.ts";
+import type { NewStep, Notice, StepEnd, StepRecord } from "../../../src/core/steps.ts";
+import type { Claim, InsertAnswer, LeaseAnswer, LeasedRecord, ListQuery, PruneRule, StepEndAnswer } from "../../../src/store/store.ts";
 import { LimitRules, type Said } from "./limit-rules.ts";
+import { cancelNotices, StepRules } from "./step-rules.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -28,6 +30,13 @@ export interface ModelJob {
   history: Attempt[];
   changes: ManualChange[];
   logs: LogLine[];
+  readonly steps: StepRules;
+  /** When a suspended one becomes pending by itself, while it is blocked. */
+  wakeAt: number | null;
+  /** It was suspended: its next claim takes no units. */
+  isResumed: boolean;
+  /** The claim that it runs by took none. */
+  isFree: boolean;
 }
 
 interface ModelKey {
@@ -67,9 +76,11 @@ export interface Report {
   readonly deadLetters: boolean;
   readonly ifExpired: boolean;
   readonly said?: Said;
+  readonly notice?: Notice | undefined;
+  readonly calls?: readonly NewJob[];
 }
 
-export type ChangeKind = "cancel" | "retry" | "edit" | "run now" | "open" | "open later";
+export type ChangeKind = "cancel" | "retry" | "edit" | "restart" | "run now" | "open" | "open later";
 export type ModelChange = { kind: "ok"; was: Status } | { kind: "refused"; status: Status } | { kind: "missing" };
 
 const WAITING: readonly Status[] = ["scheduled", "pending", "retrying"];
@@ -87,6 +98,8 @@ export class Reference {
   readonly #placesReturnLate: boolean;
   readonly keys = new Map<string, ModelKey>();
   readonly schedules = new Map<string, ModelSchedule>();
+  /** Those that were not dropped yet. */
+  readonly notices: Notice[] = [];
   /** Everything that was ever counted. */
   readonly counted: { queue: string; type: string; at: number; counter: Counter }[] = [];
   readonly timed: { queue: string; type: string; at: number; kind: "run" | "wait"; ms: number }[] = [];
@@ -112,8 +125,9 @@ export class Reference {
     const holder = this.#livingKey(job.queue, job.idempotencyKey);
     if (holder !== undefined) return this.#answerFor(holder, job);
     const { capacity } = this.queue(job.queue).settings;
-    if (job.blocked !== true && capacity !== null && this.#waiting(job.queue) >= capacity) return { kind: "full", capacity };
-    const most = job.blocked === true ? null : this.rules(job.queue).waitingOf(job.limitKey);
+    const alwaysFits = job.blocked === true || (job.parent ?? null) !== null;
+    if (!alwaysFits && capacity !== null && this.#waiting(job.queue) >= capacity) return { kind: "full", capacity };
+    const most = alwaysFits ? null : this.rules(job.queue).waitingOf(job.limitKey);
     if (most !== null && this.waitingOf(job.queue, job.limitKey!) >= most) return { kind: "full", capacity: most, limitKey: job.limitKey! };
     return this.#store(job);
   }
@@ -138,6 +152,8 @@ export class Reference {
         retryCount: 0,
         lostCount: 0,
         attempt: 0,
+        hasSteps: false,
+        parent: job.parent ?? null,
         snoozes: 0,
         result: null,
         error: null,
@@ -157,6 +173,10 @@ export class Reference {
       history: [],
       changes: [],
       logs: [],
+      steps: new StepRules(),
+      wakeAt: null,
+      isResumed: false,
+      isFree: false,
     });
     this.known.add(job.id);
     this.#count(job, "enqueued");
@@ -196,7 +216,7 @@ export class Reference {
       left = left.slice(mine.length);
       const pending = this.jobsIn(queue).filter(({ record }) => record.status === "pending");
       const { wrong, nextInMs } = this.rules(queue).follow({
-        pending: pending.map(({ record, sequence }) => ({ ...record, sequence })),
+        pending: pending.map(({ record, sequence, isResumed }) => ({ ...record, cost: isResumed ? 0 : record.cost, sequence })),
         running: this.#leased(queue).map(({ record }) => record.limitKey),
         types,
         limit: limit - leases.length,
@@ -222,6 +242,8 @@ export class Reference {
     record.updatedAt = this.now;
     record.progress = null;
     job.leaseUntil = this.now + leaseMs;
+    job.isFree = job.isResumed;
+    job.isResumed = false;
     return { ...record, leaseUntil: job.leaseUntil, deadLetters };
   }
 
@@ -241,29 +263,18 @@ export class Reference {
     if (job === undefined) return "stale";
     const { outcome, ifExpired } = report;
     if (job.record.status === "running" && job.record.fence === fence && (!ifExpired || job.leaseUntil <= this.now)) {
-      this.rules(job.record.queue).said(job.record, report.said ?? {}, this.now);
+      const { queue, limitKey, cost } = job.record;
+      this.rules(queue).said({ limitKey, cost: job.isFree ? 0 : cost }, report.said ?? {}, this.now);
       this.#end(job, report);
       job.settled = { fence, outcome: outcome.kind };
+      if (report.notice !== undefined) this.notices.push(report.notice);
       return "ok";
     }
     if (!ifExpired && job.settled?.fence === fence && job.settled.outcome === outcome.kind) return "ok";
     return this.#refusal(job, fence);
   }
 
-  /** The job waits for something in the middle of its work. */
-  suspend(id: string, fence: number): LeaseAnswer {
-    const job = this.jobs.get(id);
-    if (job === undefined) return "stale";
-    if (job.record.status !== "running" || job.record.fence !== fence) {
-      return job.settled?.fence === fence && job.settled.outcome === "release" ? "ok" : this.#refusal(job, fence);
-    }
-    job.record.attempt -= 1;
-    this.#enter(job, "blocked");
-    job.settled = { fence, outcome: "release" };
-    return "ok";
-  }
-
-  #end(job: ModelJob, { outcome, delayMs, deadLetters }: Report): void {
+  #end(job: ModelJob, { outcome, delayMs, deadLetters, calls = [] }: Report): void {
     const { record } = job;
     switch (outcome.kind) {
       case "completed":
@@ -301,6 +312,24 @@ export class Reference {
         record.attempt -= 1;
         record.fence += 1;
         return this.#enter(job, "pending");
+      case "suspend":
+        return this.#suspend(job, outcome.waits, calls);
+    }
+  }
+
+  #suspend(job: ModelJob, waits: readonly NewStep[], calls: readonly NewJob[]): void {
+    const { record } = job;
+    const first = job.steps.open(waits, record.attempt, this.now);
+    const isBlocked = waits.some(({ kind }) => kind !== "sleep");
+    Object.assign(record, { hasSteps: true, attempt: record.attempt - 1, retryCount: 0, lostCount: 0, snoozes: 0 });
+    if (first !== null) record.runAt = first === "ended" ? this.now : Math.max(this.now, first);
+    this.#enter(job, first === "ended" ? "pending" : isBlocked ? "blocked" : "scheduled");
+    job.isResumed = true;
+    if (record.status === "blocked" && first !== null) job.wakeAt = record.runAt;
+    for (const child of calls) {
+      const known = this.jobs.get(child.id)?.record;
+      if (known === undefined) this.insert(child);
+      else if (ENDED.includes(known.status)) this.notices.push({ kind: "insert", job: child });
     }
   }
 
@@ -348,6 +377,7 @@ export class Reference {
 
   #enter(job: ModelJob, status: Status): void {
     if (job.record.status === "running") this.rules(job.record.queue).ended(job.record.limitKey);
+    job.wakeAt = null;
     job.record.status = status;
     job.record.updatedAt = this.now;
   }
@@ -378,6 +408,44 @@ export class Reference {
     return "ok";
   }
 
+  // ── Jobs do durable work ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  keepSteps(id: string, fence: number, steps: readonly NewStep[]): LeaseAnswer {
+    const job = this.jobs.get(id);
+    if (job === undefined) return "stale";
+    const { record } = job;
+    if (record.status !== "running" || record.fence !== fence) return this.#refusal(job, fence);
+    for (const step of steps) job.steps.keep(step, record.attempt, this.now);
+    Object.assign(record, { hasSteps: true, retryCount: 0, lostCount: 0, updatedAt: this.now });
+    return "ok";
+  }
+
+  /** Ends what is overdue, if the lease holds. */
+  readSteps(id: string, fence: number | null): { life: number; steps: StepRecord[] } | null {
+    const job = this.jobs.get(id);
+    if (job === undefined) return null;
+    if (fence !== null && (job.record.status !== "running" || job.record.fence !== fence)) return null;
+    if (fence !== null) job.steps.endOverdue(this.now);
+    return job.steps.page();
+  }
+
+  endStep(end: StepEnd): StepEndAnswer {
+    const job = this.jobs.get(end.id);
+    if (job === undefined) return { kind: "missing" };
+    const { record } = job;
+    const { type, queue, status } = record;
+    if (!end.from.includes(status)) return { kind: "refused", status };
+    const ended = job.steps.end(end, record.attempt, this.now);
+    if (typeof ended === "object") return { kind: "late", state: ended.late };
+    record.hasSteps = true;
+    const woke = ended === "woke" && status === "blocked";
+    if (woke) {
+      record.runAt = this.now;
+      this.#enter(job, "pending");
+    }
+    return { kind: "ok", woke, type, queue };
+  }
+
   // ── Jobs are managed ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   change(id: string, kind: ChangeKind, manual?: Manual, edit?: Move["edit"]): ModelChange {
@@ -389,13 +457,16 @@ export class Reference {
       cancel: !ENDED.includes(was),
       retry: ["dead", "failed", "cancelled"].includes(was),
       edit: ["dead", "failed", "cancelled"].includes(was),
+      restart: ["dead", "failed", "cancelled"].includes(was),
       "run now": ["scheduled", "retrying"].includes(was),
       open: was === "blocked",
       "open later": was === "blocked",
     };
     if (!allowed[kind]) return { kind: "refused", status: was };
     if (kind === "cancel") this.#cancel(job);
-    else if (kind === "retry" || kind === "edit") this.#startAgain(job);
+    else if (kind === "retry" || kind === "edit" || kind === "restart") this.#startAgain(job);
+    if (kind === "restart") job.steps.forget("all", record.hasSteps);
+    else if (kind === "retry" || kind === "edit") job.steps.forget("failed", record.hasSteps);
     if (edit !== undefined) Object.assign(record, edit);
     if (kind !== "cancel") {
       record.runAt = this.now + (kind === "open later" ? 1_000 : 0);
@@ -418,6 +489,7 @@ export class Reference {
       this.#endAttempt(job, this.now - record.startedAt!);
     }
     this.#finish(job, "cancelled");
+    this.notices.push(...cancelNotices(record));
   }
 
   #startAgain(job: ModelJob): void {
@@ -522,7 +594,9 @@ export class Reference {
   // ── Upkeep ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   promote(): { moved: number; nextInMs: number | null; jobs: { id: string; type: string; queue: string }[] } {
-    const waits = [...this.jobs.values()].filter(({ record }) => record.status === "scheduled" || record.status === "retrying");
+    const waits = [...this.jobs.values()].filter(
+      ({ record, wakeAt }) => record.status === "scheduled" || record.status === "retrying" || wakeAt !== null,
+    );
     const due = waits.filter(({ record }) => record.runAt <= this.now);
     for (const job of due) this.#enter(job, "pending");
     const later = waits.filter((job) => !due.includes(job)).map(({ record }) => record.runAt - this.now);

@@ -3,12 +3,18 @@ import { CANCEL } from "../../../src/core/lifecycle.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { claimOf, keepsOn, LEASE_MS } from "../world.ts";
+import { result, signalTo } from "./durable-work.ts";
 
 const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   insert: (store) => store.insert([]),
   exchange: (store) => store.exchange([], [claimOf()]),
   extend: (store) => store.extend([{ id: "0199d3a0-0000-7000-8000-000000000000", fence: 1, leaseMs: 1 }]),
   note: (store) => store.note([{ id: "0199d3a0-0000-7000-8000-000000000000", fence: 1, progress: null, lines: [] }]),
+  keepSteps: (store) => store.keepSteps([{ id: "0199d3a0-0000-7000-8000-000000000000", fence: 1, steps: [result("a")] }]),
+  readSteps: (store) => store.readSteps("0199d3a0-0000-7000-8000-000000000000", null, null),
+  endSteps: (store) => store.endSteps([signalTo("0199d3a0-0000-7000-8000-000000000000", "w")]),
+  notices: (store) => store.notices(1),
+  dropNotices: (store) => store.dropNotices(["1"]),
   change: (store) => store.change(["0199d3a0-0000-7000-8000-000000000000"], CANCEL),
   remove: (store) => store.remove(["0199d3a0-0000-7000-8000-000000000000"], ["dead"]),
   find: (store) => store.find(["0199d3a0-0000-7000-8000-000000000000"]),

@@ -3,6 +3,7 @@ import { withGroup } from "../../../src/core/error-group.ts";
 import { JsonText } from "../../../src/core/json-text.ts";
 import type { Engine } from "../harness.ts";
 import { BOOM, keepsOn, type World } from "../world.ts";
+import { childOf, keep, noticesOf, result, send, stepsOf, told } from "./durable-work.ts";
 
 const deep = (levels: number): unknown => (levels === 0 ? "bottom" : levels % 2 === 0 ? [deep(levels - 1)] : { a: deep(levels - 1) });
 
@@ -171,6 +172,26 @@ export function inputSuite(engine: Engine): void {
       const [attempt] = (await world.store.attempts(job.id)) as { number: number }[];
       attempt!.number = 7;
       expect(await world.store.attempts(job.id)).toMatchObject([{ number: 1, error: BOOM }]);
+    });
+
+    keeps("the same of steps and notices", async (world) => {
+      const lease = await world.running();
+      const child = { ...childOf(world, lease, "c"), tags: ["mine"] };
+      await world.insert(child);
+      const held = await world.take();
+      const step = { ...result("a"), value: "1" };
+      expect(await keep(world, lease, step)).toBe("ok");
+      const settlement = told(held);
+      const notice = settlement.notice as { kind: "end"; end: { value: string | null } };
+      await send(world, settlement);
+      step.value = "2";
+      notice.end.value = "6";
+      const [found] = (await stepsOf(world, lease.id)) as { value: string | null }[];
+      const [left] = (await noticesOf(world)) as (typeof notice)[];
+      found!.value = "3";
+      left!.end.value = "7";
+      expect(await stepsOf(world, lease.id)).toMatchObject([{ value: "1" }]);
+      expect(await noticesOf(world)).toMatchObject([{ end: { value: "5" } }]);
     });
 
     keeps("twenty tags, a webhook and 16 KiB of meta come back as they went in", async (world) => {

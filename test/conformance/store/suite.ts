@@ -4,6 +4,8 @@ import { allowanceSuite } from "./allowance.ts";
 import { auditSuite } from "./audit.ts";
 import { blockedSuite } from "./blocked.ts";
 import { bulkSuite } from "./bulk.ts";
+import { calledEndsSuite } from "./called-ends.ts";
+import { callsSuite } from "./calls.ts";
 import { changeSuite } from "./change.ts";
 import { claimSuite } from "./claim.ts";
 import { closingSuite } from "./closing.ts";
@@ -35,7 +37,14 @@ import { ratesSuite } from "./rates.ts";
 import { scheduleSuite } from "./schedule.ts";
 import { searchSuite } from "./search.ts";
 import { settleSuite } from "./settle.ts";
+import { stepEndsSuite } from "./step-ends.ts";
+import { stepLivesSuite } from "./step-lives.ts";
+import { stepReadsSuite } from "./step-reads.ts";
+import { stepStormSuite } from "./step-storm.ts";
+import { stepsSuite } from "./steps.ts";
 import { stormSuite } from "./storm.ts";
+import { suspendSuite } from "./suspend.ts";
+import { suspendedLimitsSuite } from "./suspended-limits.ts";
 import { transactionSuite } from "./transaction.ts";
 import { transitionsSuite } from "./transitions.ts";
 import { turnsSuite } from "./turns.ts";
@@ -61,6 +70,14 @@ const FAMILIES = [
   changeSuite,
   manualChangeSuite,
   blockedSuite,
+  stepsSuite,
+  stepReadsSuite,
+  suspendSuite,
+  suspendedLimitsSuite,
+  stepEndsSuite,
+  stepLivesSuite,
+  callsSuite,
+  calledEndsSuite,
   transitionsSuite,
   querySuite,
   listOrderSuite,
@@ -85,6 +102,7 @@ const FAMILIES = [
   inputSuite,
   transactionSuite,
   stormSuite,
+  stepStormSuite,
   closingSuite,
 ];
 

@@ -9,19 +9,28 @@ import {
   type Move,
   OPEN,
   type Outcome,
+  RESTART,
   RETRY,
   retryAfter,
   RUN_NOW,
   settle,
   type Transition,
 } from "../../../src/core/lifecycle.ts";
+import type { NewStep } from "../../../src/core/steps.ts";
 import { BOOM } from "../world.ts";
+import { sleep, wait } from "./durable-work.ts";
 
 export interface Case {
   readonly name: string;
   readonly outcome: Outcome["kind"];
   readonly transition: Transition;
+  /** The steps at which the attempt was suspended. One of the name ENDED has ended before. */
+  readonly waits?: readonly NewStep[];
+  /** What such waits make of the transition. */
+  readonly becomes?: Transition;
 }
+
+export const ENDED = "ended before";
 
 const OUTCOMES: readonly Outcome[] = [
   { kind: "completed", result: '{"sum":3}', runMs: 250.5 },
@@ -111,11 +120,26 @@ const TOMORROW: readonly Case[] = [
   ends("as dead", { to: "dead" }),
 ];
 
-export const CASES: readonly Case[] = [...settled(), ...TOMORROW];
+/** A suspension at these waits, and what they make of it. */
+const suspended = (name: string, waits: readonly NewStep[], change: Partial<Transition>): Case => {
+  const transition = settle(FACTS[0]!, { kind: "suspend", waits, calls: [] }, POLICIES[0]!, 0.5);
+  return { name: `suspended ${name}`, outcome: "suspend", transition, waits, becomes: { ...transition, ...change } };
+};
+
+const SUSPENDED: readonly Case[] = [
+  suspended("without a time", [wait("w"), wait("v")], { to: "blocked", delayMs: null }),
+  suspended("with a time", [wait("w", 9_000), wait("v"), sleep("s", 4_000)], { to: "blocked", delayMs: 4_000 }),
+  suspended("at sleeps", [sleep("s", 9_000), sleep("t", 4_000)], { to: "scheduled", delayMs: 4_000 }),
+  suspended("at a wait that has ended", [wait("w", 9_000), wait(ENDED)], { to: "pending", delayMs: 0 }),
+  suspended("at a sleep that has ended", [sleep(ENDED, 9_000)], { to: "pending", delayMs: 0 }),
+];
+
+export const CASES: readonly Case[] = [...settled(), ...TOMORROW, ...SUSPENDED];
 
 export const MOVES: Readonly<Record<string, Move>> = {
   CANCEL,
   RETRY,
+  RESTART,
   RUN_NOW,
   OPEN,
   "RETRY for later": retryAfter(4_000),

@@ -6,12 +6,14 @@ import { describe, expect, vi } from "vitest";
 import { withGroup } from "../../../src/core/error-group.ts";
 import { levelOf, type Status } from "../../../src/core/job.ts";
 import type { Move, Transition } from "../../../src/core/lifecycle.ts";
+import type { NewStep } from "../../../src/core/steps.ts";
 import { partitionOf } from "../../../src/core/partition.ts";
 import type { ChangeAnswer, Hint, LeaseAnswer, LeasedRecord, Settlement, Store } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { BOOM, keepsOn, LEASE_MS, settlementOf, type World } from "../world.ts";
+import { signalTo, stepsOf } from "./durable-work.ts";
 import { countedBy, type Story, storyAfter } from "./transition-effects.ts";
-import { type Case, CASES, MOVES } from "./transition-table.ts";
+import { type Case, CASES, ENDED, MOVES } from "./transition-table.ts";
 
 /** A running job of a case. Each case has a queue to itself, where its figures are seen. */
 interface Subject {
@@ -62,16 +64,26 @@ async function subjects(world: World): Promise<Subject[]> {
   const leases = await world.claim({ queues: QUEUES });
   expect(leases).toHaveLength(2 * CASES.length);
   await world.store.note(leases.map(({ id, fence }) => ({ id, fence, progress: { percent: 50, note: "half" }, lines: [] })));
+  await world.store.endSteps(leases.filter(hasEnded).map(({ id }) => signalTo(id, ENDED)));
   world.clock.advance(700);
   return leases.map((lease) => ({ lease, queue: lease.queue, some: CASES[QUEUES.indexOf(lease.queue)]! }));
 }
 
-function settlementFor({ lease: { id, fence }, some: { outcome, transition } }: Subject): Settlement {
-  return { id, fence, outcome, transition, ifExpired: false };
+function hasEnded({ queue }: LeasedRecord): boolean {
+  return CASES[QUEUES.indexOf(queue)]!.waits?.some(({ name }) => name === ENDED) === true;
 }
 
-function changeOf({ lease: { id }, some: { name, transition } }: Subject): Change {
-  return { id, name, transition };
+function settlementFor({ lease: { id, fence }, some: { outcome, transition, waits } }: Subject): Settlement {
+  return { id, fence, outcome, transition, ifExpired: false, waits };
+}
+
+function changeOf({ lease: { id }, some: { name, transition, waits, becomes = transition } }: Subject): Change {
+  return { id, name, transition: becomes, waits };
+}
+
+/** What the waits of a settlement make of its transition. */
+function resultOf({ transition, waits }: Settlement): Transition {
+  return CASES.find((some) => some.waits !== undefined && some.waits === waits)?.becomes ?? transition;
 }
 
 // ── What there is, and what there should be ────────────────────────────────────────────────────────────────────────────────────────────
@@ -125,6 +137,8 @@ interface Change {
   readonly id: string;
   readonly name: string;
   readonly transition: Transition;
+  /** They are steps then. */
+  readonly waits?: readonly NewStep[] | undefined;
 }
 
 /** Does something by which each job goes through its transition once, and looks at all that came of it. */
@@ -136,10 +150,12 @@ async function expectTransitions(world: World, jobs: readonly Change[], act: () 
   await act();
   const now = world.clock.now();
   const after = await storiesOf(world, ids);
-  jobs.forEach(({ name, transition }, index) => {
-    expect(after[index], `after ${name}`).toEqual(storyAfter(before[index]!, transition, now));
+  for (const [index, { id, name, transition, waits }] of jobs.entries()) {
+    const { job, attempts } = storyAfter(before[index]!, transition, now);
+    expect(after[index], `after ${name}`).toEqual({ job: { ...job, hasSteps: job.hasSteps || waits !== undefined }, attempts });
     count(expected, before[index]!, transition);
-  });
+    if (waits !== undefined) expect((await stepsOf(world, id)).map((step) => step.name)).toEqual(waits.map((wait) => wait.name).toSorted());
+  }
   expect(Object.fromEntries(await figures(world, queues))).toEqual(Object.fromEntries(expected));
 }
 
@@ -155,6 +171,7 @@ async function expectRung(store: Store, expected: readonly Hint[], act: () => Pr
 function ringsOf({ to, delayMs }: Transition, queue: string, endsLease: boolean): Hint[] {
   const rings: Hint[] = endsLease ? [{ topic: "lease" }] : [];
   if (to === "pending") rings.push({ topic: "work", queue });
+  if (to === "blocked" && delayMs !== null) rings.push({ topic: "due", inMs: delayMs });
   if (to === "scheduled" || to === "retrying") rings.push({ topic: "due", inMs: delayMs ?? 0 });
   return rings;
 }
@@ -190,7 +207,7 @@ async function all(send: Send, settlements: readonly Settlement[]): Promise<read
 async function oneByOne(world: World, settlements: readonly Settlement[]): Promise<readonly Settlement[]> {
   for (const settlement of settlements) {
     const { queue } = await world.find(settlement.id);
-    const rings = ringsOf(settlement.transition, queue, settlement.transition.losses === "add");
+    const rings = ringsOf(resultOf(settlement), queue, settlement.transition.losses === "add");
     await expectRung(world.store, rings, async () => void (await all(by(world), [settlement])));
   }
   return settlements;
@@ -329,11 +346,12 @@ export function transitionsSuite(engine: Engine): void {
     }
 
     keeps("as a move of a running job", async (world) => {
-      const running = await subjects(world);
+      // Only a settlement can have waits.
+      const running = (await subjects(world)).filter(({ some }) => some.waits === undefined);
       await expectTransitions(world, running.map(changeOf), async () => {
-        for (const [index, queue] of QUEUES.entries()) {
-          const ids = running.filter((subject) => subject.queue === queue).map(({ lease }) => lease.id);
-          expectMoved(await world.store.change(ids, { from: ["running"], transition: CASES[index]!.transition }), 2);
+        for (const some of new Set(running.map((subject) => subject.some))) {
+          const ids = running.filter((subject) => subject.some === some).map(({ lease }) => lease.id);
+          expectMoved(await world.store.change(ids, { from: ["running"], transition: some.transition }), 2);
         }
         await expectOver(world, running, []);
       });

@@ -56,9 +56,14 @@ export const jobCases: Readonly<Partial<Record<keyof typeof jobRoutes, readonly 
     { status: 200, ask: async (world) => ({ params: { id: await world.dead() } }) },
     { status: 200, ask: async (world) => ({ params: { id: await world.later() }, query: "now=true" }) },
     { status: 200, ask: async (world) => ({ params: { id: await world.dead() }, json: { payload: { n: 2 } } }) },
+    { status: 200, ask: async (world) => ({ params: { id: await world.dead() }, query: "restart=true" }) },
+    { status: 422, code: "invalid_input", ask: async (world) => ({ params: { id: await world.dead() }, query: "restart=true&now=true" }) },
     { status: 409, code: "wrong_status", ask: ofCompleted },
   ],
-  "GET /api/v1/jobs/{id}/explain": [{ status: 200, ask: ofWaiting }],
+  "GET /api/v1/jobs/{id}/explain": [
+    { status: 200, ask: ofWaiting },
+    { status: 200, ask: async (world) => ({ params: { id: await world.suspended() } }) },
+  ],
   "GET /api/v1/jobs/{id}/attempts": [{ status: 200, ask: ofCompleted }],
   "GET /api/v1/jobs/{id}/changes": [
     {

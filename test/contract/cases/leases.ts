@@ -2,9 +2,13 @@ import { readSchema } from "../../../src/core/payload-schema.ts";
 import type { leaseRoutes } from "../../../src/http/contract/leases.ts";
 import type { Case, World } from "../case.ts";
 
-async function lease(world: World): Promise<{ id: string; fence: number }> {
+export async function lease(world: World): Promise<{ id: string; fence: number }> {
   const { job, fence } = await world.running();
   return { id: job.id, fence };
+}
+
+function suspended(waits: unknown): Case["ask"] {
+  return async (world) => ({ json: { outcomes: [{ ...(await lease(world)), outcome: "suspend", waits }] } });
 }
 
 const ENTRY = {
@@ -63,6 +67,34 @@ export const leaseCases: Readonly<Partial<Record<keyof typeof leaseRoutes, reado
       ask: async (world) => ({ json: { outcomes: [{ ...(await lease(world)), outcome: "completed", unstarted: true }] } }),
     },
     { status: 422, code: "invalid_input", ask: async (world) => ({ json: { outcomes: [{ ...(await lease(world)), outcome: "hold" }] } }) },
+    {
+      status: 200,
+      ask: suspended([
+        { name: "nap", kind: "sleep", delay: "1h" },
+        { name: "approval", kind: "wait", delay: 60_000, schema: { type: "object" } },
+        { name: "forever", kind: "wait" },
+        { name: "render", kind: "call", type: "task", payload: { n: 1 }, options: { queue: "renders", max_retries: 1, delay: "1h" } },
+        { name: "before", kind: "call", open: true },
+      ]),
+    },
+    ...[
+      undefined,
+      [],
+      [{ name: "nap", kind: "sleep" }],
+      [{ name: "nap", kind: "sleep", delay: "soon" }],
+      [{ name: "nap", kind: "sleep", delay: 1, type: "task" }],
+      [{ name: "", kind: "wait" }],
+      [{ name: "a", kind: "step" }],
+      [{ name: "a", kind: "wait", schema: 7 }],
+      [
+        { name: "a", kind: "wait" },
+        { name: "a", kind: "sleep", delay: 1 },
+      ],
+      [{ name: "a", kind: "call" }],
+      [{ name: "a", kind: "call", type: "no type!" }],
+      [{ name: "a", kind: "call", type: "task", options: { idempotency_key: "k" } }],
+      [{ name: "a", kind: "call", type: "task", options: { delay: "soon" } }],
+    ].map((waits): Case => ({ status: 422, code: "invalid_input", ask: suspended(waits) })),
   ],
   "POST /api/v1/leases/note": [
     { status: 200, ask: async (world) => ({ json: { notes: [{ ...(await lease(world)), progress: { percent: 5 }, lines: ["a"] }] } }) },

@@ -4,8 +4,11 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { MillraceError } from "../../../src/core/errors.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { PendingCalls } from "../../../src/lib/pending-calls.ts";
 import type { Random } from "../../simulation/random.ts";
-import { burstFor, jobFor, LIMIT_KEYS, LIMITED_QUEUE, PAUSED_QUEUE } from "../jobs.ts";
+import { sendSignals } from "../../simulation/signals.ts";
+import { burstFor, jobFor, LIMIT_KEYS, LIMITED_QUEUE, PACE, PAUSED_QUEUE } from "../jobs.ts";
 import { enqueueOne } from "./enqueue.ts";
 import { join, untilStopped } from "./member.ts";
 
@@ -20,17 +23,32 @@ const EXPECTED: ReadonlySet<string> = new Set(["store_unavailable", "store_full"
 
 const { client, recorder, random } = await join();
 const known: string[] = [];
+/** Those that do durable work, and the signals to them that are under way. */
+const flows: string[] = [];
+const signals = new PendingCalls();
 const over = new AbortController();
+const onBroken = (error: unknown): void => {
+  throw error;
+};
+const sender = { client, clock: systemClock, by: recorder.by, pace: PACE, onBroken };
 
 async function call(chance: Random, name: string): Promise<void> {
   for (let count = 0; !over.signal.aborted; count++) {
     await sleep(chance.next() * MOST_PAUSE_MS);
-    const id = await enqueueOne(client, recorder, jobFor(chance, `${recorder.by}-${name}-${count}`));
+    const job = jobFor(chance, `${recorder.by}-${name}-${count}`);
+    const id = await enqueueOne(client, recorder, job);
     if (id !== null) known.push(id);
     if (known.length > KNOWN) known.shift();
+    if (id !== null && job.payload.flow !== undefined) noteFlow(id, chance);
     if (chance.chance(BURSTS)) await burst(chance, `${recorder.by}-${name}-${count}`);
     if (known.length > 0 && chance.chance(ACTS)) await act(chance, chance.pick(known));
   }
+}
+
+function noteFlow(id: string, chance: Random): void {
+  flows.push(id);
+  if (flows.length > KNOWN) flows.shift();
+  void signals.add(sendSignals(sender, id, chance.fork(`signals to ${id}`)));
 }
 
 /** What became of each of them the history tells. */
@@ -57,10 +75,21 @@ async function act(chance: Random, job: string): Promise<void> {
     },
   ];
   try {
-    await chance.pick(acts)();
+    await (flows.length > 0 && chance.chance(0.3) ? actOnFlow(chance, chance.pick(flows)) : chance.pick(acts)());
   } catch (error) {
     if (!(error instanceof MillraceError && EXPECTED.has(error.code))) throw error;
   }
+}
+
+async function actOnFlow(chance: Random, job: string): Promise<unknown> {
+  const action = chance.int(0, 5);
+  if (action === 0) return client.cancel(job);
+  if (action === 1) return client.retry(job);
+  if (action === 2) return client.retry(job, { restart: true });
+  if (action === 3) return client.cancel(job).then(() => client.retry(job, { restart: chance.chance(0.7) }));
+  const called = (await client.steps(job)).flatMap(({ call: made }) => (made === null ? [] : [made.id]));
+  if (called.length === 0) return undefined;
+  return action === 4 ? client.cancel(chance.pick(called)) : client.retry(chance.pick(called), { restart: chance.chance(0.5) });
 }
 
 const calling = Promise.all(Array.from({ length: CALLERS }, (_, index) => call(random.fork(String(index)), String(index))));
@@ -68,5 +97,6 @@ const calling = Promise.all(Array.from({ length: CALLERS }, (_, index) => call(r
 untilStopped(async () => {
   over.abort();
   await calling;
+  await signals.whenIdle();
   await client.close({ grace: 0 });
 });

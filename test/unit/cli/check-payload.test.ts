@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
 import { defineJob } from "../../../src/client/define-job.ts";
 import { connect } from "../../../src/connect.ts";
 import { until } from "../../faults/until.ts";
@@ -47,4 +48,23 @@ test("on a store, a payload that fits no schema of the live workers is refused, 
 test("in a queue that no such worker serves, any payload is accepted", async () => {
   const { url } = await storeWithWorker();
   expect(await typeCommand(["enqueue", "mail", "{}", "--url", url])).toMatchObject({ code: 0 });
+});
+
+test("on a store, a signal that does not fit the schema of the open wait is refused, as a server does", async () => {
+  const url = `sqlite:${join(folderOfOwn(), "jobs.db")}`;
+  const client = await connect(url);
+  onTestFinished(() => client.close({ grace: 0 }));
+  const { id } = await client.enqueue("onboard");
+  const schema = z.object({ by: z.string() });
+  client.work({ onboard: (_payload, ctx) => ctx.waitFor("approval", { schema }) });
+  await until(async () => (await client.get(id))?.status === "blocked");
+  const refused = await typeCommand(["signal", id, "approval", "--payload", '{"by":7}', "--url", url]);
+  expect(refused).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringMatching(/payload\.by .*the schema of the wait "approval"/) as string,
+  });
+  expect(await typeCommand(["signal", id, "other", "--payload", '{"by":7}', "--url", url])).toMatchObject({ code: 0 });
+  expect(await typeCommand(["signal", id, "approval", "--payload", '{"by":"ann"}', "--url", url])).toMatchObject({ code: 0 });
+  expect((await client.wait(id)).result).toEqual({ by: "ann" });
 });

@@ -37,5 +37,10 @@ test("a command on a store names the system's user", async () => {
   const { stdout: id } = await typeCommand(["enqueue", "t"], { cwd, env });
   await typeCommand(["cancel", id.trim(), "--reason", "mistyped"], { cwd, env });
   const { stdout } = await typeCommand(["status", id.trim(), "--json"], { cwd, env });
-  expect(JSON.parse(stdout)).toMatchObject({ changes: [{ by: `cli:${userInfo().username}`, reason: "mistyped" }] });
+  const by = `cli:${userInfo().username}`;
+  expect(JSON.parse(stdout)).toMatchObject({ changes: [{ by, reason: "mistyped" }] });
+  const { stdout: other } = await typeCommand(["enqueue", "t"], { cwd, env });
+  await typeCommand(["signal", other.trim(), "go", "--reason", "asked to"], { cwd, env });
+  const audit = await typeCommand(["audit", "--job", other.trim(), "--json"], { cwd, env });
+  expect(JSON.parse(audit.stdout)).toMatchObject({ action: "job:signalled", by, reason: "asked to", details: "type=t signal=go" });
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { textWidth } from "../../../src/cli/text-width.ts";
 import { connect } from "../../../src/connect.ts";
+import { until } from "../../faults/until.ts";
 import { folderOfOwn, typeCommand } from "./type-command.ts";
 
 const TYPE = "customers:newsletter:monthly:send-to-everybody";
@@ -57,6 +58,34 @@ describe("a terminal", () => {
         for (const pattern of wanted) expect(lines, `${args.join(" ")} at ${columns}`).toContainEqual(expect.stringMatching(pattern));
       }
     }
+  });
+
+  test("shows the steps of a job at 80 columns, and what each waits for", async () => {
+    const cwd = folderOfOwn();
+    const client = await connect(`sqlite:${join(cwd, "millrace.db")}`);
+    client.work({
+      onboard: async (_payload, ctx) => {
+        await ctx.step("create the account of the customer", () => ({ id: "acme", plan: "large", seats: 12, region: "eu-central-1" }));
+        await Promise.all([ctx.sleep("a week", "7d"), ctx.waitFor("approval of the manager"), ctx.call("render the documents", TYPE)]);
+      },
+    });
+    const { id } = await client.enqueue("onboard");
+    await until(async () => (await client.get(id))?.status === "blocked");
+    await client.close();
+    const typed = (columns: number) => typeCommand(["steps", id], { cwd, isTTY: true, columns, env: { NO_COLOR: "1", LANG: "C.UTF-8" } });
+    const lines = (await typed(80)).stdout.trimEnd().split("\n");
+    expect(lines.filter((line) => textWidth(line) > 80)).toEqual([]);
+    expect(lines[0]).toMatch(/^NAME +KIND +STATE +WHEN +VALUE$/);
+    for (const pattern of [
+      /^create .*…[^ ]* .* step +done +\ds ago +\{"id":"acme",/,
+      /^a week +sleep +open +in [67]d +sleeps until/,
+      /^appro.* wait +open +\ds ago +waits for the signal/,
+      /^render.* call +open +\ds ago +waits for customers/,
+    ])
+      expect(lines).toContainEqual(expect.stringMatching(pattern));
+    expect((await typed(200)).stdout).toMatch(
+      /render the documents +call +open +\ds ago +waits for customers:\S+everybody [0-9a-f-]{36}$/m,
+    );
   });
 
   test("shows a preview in the zone that was asked for", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { LeasedJob } from "../../../src/client/client.ts";
 import { connect, type Trouble } from "../../../src/connect.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { claim, die, listenTo, MISSING_ID, openClient, spyOn } from "./open-client.ts";
@@ -105,6 +106,19 @@ describe("retry", () => {
     await expect(client.retry(id, { now: true })).rejects.toMatchObject({ code: "wrong_status" });
   });
 
+  test("of a job whose handler waits for something tells where to look, and with `now` what else could be started", async () => {
+    const { client } = await openClient();
+    const { id } = await client.enqueue("t");
+    const [{ fence, facts }] = (await claim(client)).jobs as [LeasedJob];
+    const wait = { name: "go", kind: "wait", state: "open", value: null, untilMs: null, detail: null } as const;
+    await client.leases.exchange([{ id, fence, facts, outcome: { kind: "suspend", waits: [wait], calls: [] } }], null);
+    const tail = "jobs can be retried; explain says what it waits for";
+    await expect(client.retry(id)).rejects.toThrow(`job ${id} is blocked: only dead, failed and cancelled ${tail}`);
+    await expect(client.retry(id, { now: true })).rejects.toThrow(
+      `job ${id} is blocked: only dead, failed, cancelled, scheduled and retrying ${tail}`,
+    );
+  });
+
   test("with `now` also gives a dead job a new life", async () => {
     const { client } = await openClient();
     await client.enqueue("t");
@@ -136,12 +150,12 @@ describe("a job that is not there", () => {
   test("is told by name", async () => {
     const { client } = await openClient();
     for (const call of [
-      client.cancel(MISSING_ID),
-      client.retry(MISSING_ID),
-      client.retry(MISSING_ID, { now: true }),
-      client.remove(MISSING_ID),
+      () => client.cancel(MISSING_ID),
+      () => client.retry(MISSING_ID),
+      () => client.retry(MISSING_ID, { now: true }),
+      () => client.remove(MISSING_ID),
     ]) {
-      await expect(call).rejects.toMatchObject({
+      await expect(call()).rejects.toMatchObject({
         code: "not_found",
         jobId: MISSING_ID,
         message: expect.stringContaining(MISSING_ID) as string,
@@ -234,6 +248,19 @@ describe("who makes a change", () => {
     await client.pause("default", { by: "ann" });
     expect((await client.audit({ by: "ann" })).entries).toMatchObject([{ action: "queue:paused", by: "ann" }]);
     expect((await client.audit({ by: "billing" })).entries).toMatchObject([{ action: "job:cancelled", by: "billing" }]);
+  });
+
+  test("is in the audit of a signal, which has none of signals by nobody", async () => {
+    const { client } = await openClient({ actor: "billing" });
+    const { id } = await client.enqueue("t");
+    await client.signal(id, "a");
+    await client.signal(id, "b", null, { by: "ann", reason: "on the phone" });
+    await client.signal(id, "c", null, { by: null });
+    await client.signal(id, "b", null, { by: "eve" });
+    expect((await client.audit()).entries.map(({ action, by, reason, details }) => [action, by, reason, details])).toEqual([
+      ["job:signalled", "ann", "on the phone", "type=t signal=b"],
+      ["job:signalled", "billing", null, "type=t signal=a"],
+    ]);
   });
 
   test("does not matter to the change: it is made even if the audit cannot be written", async () => {

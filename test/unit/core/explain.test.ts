@@ -20,7 +20,7 @@ function worker(changes: Partial<WorkerEntry> = {}): WorkerEntry {
 }
 
 const factsOf = (job: JobSummaryRecord, changes: Partial<ExplainFacts> = {}): ExplainFacts => {
-  return { job, now: NOW, paused: false, workers: [worker()], ahead: 0, obstacles: [], ...changes };
+  return { job, now: NOW, paused: false, workers: [worker()], ahead: 0, obstacles: [], waits: [], ...changes };
 };
 
 const codes = (job: JobSummaryRecord, changes: Partial<ExplainFacts> = {}): string[] =>
@@ -150,6 +150,15 @@ describe("a job is not running because", () => {
       { code: "blocked", message: expect.stringMatching(/no worker takes it until then.*cancel it/) as string },
     ]);
     expect(codes(jobIn("blocked"), { paused: true, workers: [] })).toEqual(["blocked", "paused", "no_worker"]);
+  });
+
+  test("its handler waits for a signal, with the command that sends it; a name that a shell could take for more is left to the reader", () => {
+    const told = (name: string): string =>
+      explain(factsOf(jobIn("blocked"), { waits: [{ name, kind: "wait", until: NOW, call: null }] }))[0]!.message;
+    const begin = (name: string): string => `its handler waits for the signal "${name}", until 2030-01-01T00:00:00.000Z: send it with`;
+    const command = "client.signal, or millrace signal 0190d2f0-7b1a-7abc-8def-0123456789ab";
+    expect(told("order:paid-2")).toBe(`${begin("order:paid-2")} ${command} order:paid-2`);
+    for (const name of ["go on", "$(reboot)", "--help"]) expect(told(name)).toBe(`${begin(name)} ${command} <name>`);
   });
 
   test("it was lost and waits to run again", () => {

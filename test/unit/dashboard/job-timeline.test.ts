@@ -49,6 +49,27 @@ describe("the timeline of a job", () => {
     expect(spansOf("dead", { completedAt: 230 }, attempts).at(-1)).toBe("failed 200-230");
   });
 
+  test("of a job that kept steps while it seemed to wait says that it was suspended", () => {
+    const job = { createdAt: 100, scheduledAt: 9000, completedAt: null, status: "blocked" } as const;
+    const kept = [
+      { kind: "step", startedAt: 150, endedAt: 150 },
+      { kind: "wait", startedAt: 160, endedAt: null },
+    ] as const;
+    expect(textOf(timelineOf(job, [], [], kept))).toEqual(["waiting 100-150", "suspended 150-"]);
+    const ended = { ...job, status: "completed", completedAt: 900 } as const;
+    expect(textOf(timelineOf(ended, [attempt(1, 800, 900, "completed")], [], kept))).toEqual([
+      "waiting 100-150",
+      "suspended 150-800",
+      "completed 800-900",
+      "completed 900",
+    ]);
+  });
+
+  test("does not take a signal that came early for a run", () => {
+    const job = { createdAt: 100, scheduledAt: null, completedAt: null, status: "pending" } as const;
+    expect(textOf(timelineOf(job, [], [], [{ kind: "wait", startedAt: 150, endedAt: 150 }]))).toEqual(["waiting 100-"]);
+  });
+
   test("ends with the attempt that runs", () => {
     expect(spansOf("running", {}, [attempt(1, 110, null, "running")])).toEqual(["waiting 100-110", "running 110-"]);
   });

@@ -90,6 +90,28 @@ describe("a change over HTTP", () => {
     ]);
   });
 
+  test("is known for a signal, in the audit; a signal by nobody is part of the work, and not there", async () => {
+    const { ask, client } = await openApi({ keys: ["deploy:enqueue:secret-1"] });
+    const { id } = await client.enqueue("t", null, { queue: "mail" });
+    const params = { id, name: "go" };
+    const send = (signal: string): Promise<{ status: number; body: unknown }> =>
+      ask("POST /api/v1/jobs/{id}/signals/{name}", {
+        params,
+        query: "reason=ann+said+so",
+        json: { id: signal },
+        headers: { "X-API-Key": "secret-1" },
+      });
+    expect((await send("s-1")).body).toEqual({ accepted: true });
+    expect((await send("s-2")).body).toEqual({ accepted: false, reason: "already_received" });
+    expect((await client.audit()).entries).toMatchObject([
+      { action: "job:signalled", by: "deploy", reason: "ann said so", jobId: id, queue: "mail", details: "type=t signal=go" },
+    ]);
+    const open = await openApi();
+    const other = await open.client.enqueue("t");
+    await open.ask("POST /api/v1/jobs/{id}/signals/{name}", { params: { id: other.id, name: "go" } });
+    expect((await open.client.audit()).entries).toEqual([]);
+  });
+
   test("cannot name somebody else", async () => {
     const { ask, client, url } = await openApi();
     const { id } = await client.enqueue("t");
@@ -99,6 +121,7 @@ describe("a change over HTTP", () => {
     for (const call of [
       remote.cancel(id, { by: "ann" }),
       remote.retry(id, { by: "ann" }),
+      remote.signal(id, "go", null, { by: "ann" }),
       remote.dead.retry({}, { by: "ann" }),
       remote.bulk.start({ action: "cancel", all: true }, { by: "ann" }),
       remote.bulk.stop(id, { by: "ann" }),

@@ -1,11 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { idMaker, idMakerOf, isId, tenBitsOf } from "../../../src/lib/id.ts";
+import { haveSameTenBits, idMaker, idMakerOf, isId, tenBitsOf } from "../../../src/lib/id.ts";
 
 const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 describe("an id", () => {
+  test("has the same ten bits as another, whatever the rest is", () => {
+    const make = idMaker(() => 1);
+    for (let bits = 0; bits < 1024; bits++) {
+      expect(haveSameTenBits(make(bits), make(bits))).toBe(true);
+      for (const other of [bits ^ 1, bits ^ 16, bits ^ 512]) expect(haveSameTenBits(make(bits), make(other))).toBe(false);
+    }
+  });
+
   test("is a UUIDv7 with the ten bits it was given and about the time it was made", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1023 }), fc.integer({ min: 1, max: 2 ** 47 }), (bits, now) => {

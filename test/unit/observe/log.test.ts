@@ -97,6 +97,7 @@ describe("a line", () => {
 
 const DONE: Outcome = { kind: "completed", result: '{"secret":1}', runMs: 40 };
 const ERROR = { name: "Error", message: "no way to postgres://ann:hunter2@db/x", stack: "at secret place", kind: "error" } as const;
+const WAIT = { name: "nap", kind: "sleep", state: "open", value: null, untilMs: 1000, detail: null } as const;
 const FAILED: Outcome = { kind: "failed", error: ERROR, runMs: 7 };
 
 /** Claims one job of a payload that must not be seen, reports its end, and answers what was logged. */
@@ -153,6 +154,7 @@ describe("the lines of a job", () => {
   test.each([
     [{ kind: "snooze", delayMs: 1000 } as const, "debug", "job snoozed"],
     [{ kind: "release" } as const, "info", "job released unfinished"],
+    [{ kind: "suspend", waits: [WAIT], calls: [] } as const, "debug", "job suspended"],
   ])("tell %j", async (outcome, level, msg) => {
     expect((await workOne(outcome)).lines[1]).toMatchObject({ level, msg });
   });

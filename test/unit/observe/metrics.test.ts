@@ -210,6 +210,15 @@ describe("figures of the process", () => {
     expect(valueOf(families, "millrace_run_seconds_bucket", { queue: "default", le: "0.05" })).toBe(1);
   });
 
+  test("tell attempts that were suspended at a wait", async () => {
+    const { client, claim, report, read } = await openWatched();
+    await client.enqueue("a");
+    const [first] = await claim();
+    const wait = { name: "nap", kind: "sleep", state: "open", value: null, untilMs: 1000, detail: null } as const;
+    await report(first!, { kind: "suspend", waits: [wait], calls: [] });
+    expect(valueOf(await read(), "millrace_attempts_total", { queue: "default", outcome: "suspend" })).toBe(1);
+  });
+
   test("tell how long completed jobs took from enqueue to completion, retries and delays included", async () => {
     const { client, clock, claim, report, read, store } = await openWatched();
     await client.enqueue("a", null, { delay: "10s", retryDelay: "5s" });

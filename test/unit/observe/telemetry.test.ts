@@ -4,12 +4,13 @@ import { promisify } from "node:util";
 import * as otel from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { defineJob } from "../../../src/client/define-job.ts";
-import type { Handlers } from "../../../src/client/client.ts";
+import type { Context, Handlers } from "../../../src/client/client.ts";
 import { Snooze } from "../../../src/core/control-errors.ts";
 import type { JobOptions } from "../../../src/core/job-options.ts";
 import { loadTelemetry, TRACE_FIELD } from "../../../src/observe/telemetry.ts";
 import { traceClient, traceWork } from "../../../src/observe/traced-client.ts";
 import { createTestClient, type TestClient } from "../../../src/testing/index.ts";
+import { until } from "../../faults/until.ts";
 
 /** As much of an SDK as it takes to see spans: what an application registers beside us. */
 interface SeenSpan {
@@ -231,6 +232,31 @@ describe("with tracing set up", () => {
     await client.drain();
     await worker.stop({ grace: 0 });
     expect(spans[1]).toMatchObject({ ended: true, status: null, exceptions: [] });
+  });
+
+  test("a handler that is suspended at a wait ends its span, and the next attempt has another in the same trace", async () => {
+    const client = await openTraced();
+    const job = await client.enqueue("a");
+    const worker = client.work({ a: (_payload, ctx) => ctx.waitFor("go") });
+    await until(() => spans[1]?.ended === true);
+    await client.signal(job.id, "go");
+    await client.drain();
+    await worker.stop({ grace: 0 });
+    expect(spans).toMatchObject([{ name: "enqueue a" }, { name: "run a", ended: true, status: null }, { name: "run a", ended: true }]);
+    expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+  });
+
+  test("the span ends also if the job was cancelled before its handler came to the wait", async () => {
+    const client = await openTraced();
+    const job = await client.enqueue("a");
+    const cancelThenWait = async (_payload: unknown, ctx: Context): Promise<unknown> => {
+      await ctx.step("cancel", () => client.cancel(job.id).then(() => null)).catch(() => {});
+      return ctx.waitFor("go");
+    };
+    const worker = client.work({ a: cancelThenWait });
+    await until(() => spans[1]?.ended === true);
+    await worker.stop({ grace: 0 });
+    expect(spans).toMatchObject([{ name: "enqueue a" }, { name: "run a", ended: true, status: null }]);
   });
 
   test("handlers of definitions are traced, and get what their schema made", async () => {

@@ -23,6 +23,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "a884f43f3f537e21",
       "8ff5ae999907ce07",
       "210a89d0755a8657",
+      "492597b4a1d20a29",
     ],
   },
   SQLite: {
@@ -41,6 +42,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "22ee3b4981401bc8",
       "b2bf5dc85e021d95",
       "3b30053d7956272b",
+      "c77e2e6a959fc71d",
     ],
   },
 };

@@ -9,7 +9,7 @@ async function open(options?: TestClientOptions): Promise<TestClient> {
   return client;
 }
 
-const NOTHING = { completed: 0, retried: 0, dead: 0, failed: 0, cancelled: 0, pending: 0, waiting: 0 };
+const NOTHING = { completed: 0, retried: 0, dead: 0, failed: 0, cancelled: 0, pending: 0, waiting: 0, blocked: 0 };
 
 describe("drain", () => {
   test("runs what is due, and what that enqueues, in any queue", async () => {

@@ -162,3 +162,34 @@ test("a queue that has limits but no row for them yet counts what runs already",
   expect(await claim(store)).toHaveLength(1);
   expect(await claim(store)).toEqual([]);
 });
+
+test("neither a job that somebody holds nor what a version before left in line holds up other jobs of the key", async () => {
+  const url = freshUrl(server());
+  const store = await openStoreOn(url);
+  const [left, held, free] = [jobOf({ limitKey: "k" }), jobOf({ limitKey: "k" }), jobOf({ limitKey: "k" })];
+  await store.insert([left, held, free]);
+  const client = await connectedTo(server());
+  await client.query(`delete from ${schemaOf(url)}.ready where id = $1`, [left.id]);
+  await client.query("begin");
+  await client.query(`select from ${schemaOf(url)}.ready where id = $1 for update`, [held.id]);
+  expect(await claim(store)).toEqual([free.id]);
+  expect(await claim(store)).toEqual([]);
+  await client.query("commit");
+  expect(await claim(store)).toEqual([held.id]);
+});
+
+test("leases of a key without limits are counted by its own limit, and by that of every key, once there is one", async () => {
+  const store = await openStoreOn(freshUrl(server()));
+  await store.insert(Array.from({ length: 6 }, () => jobOf({ limitKey: "k" })));
+  const { claimed } = await store.exchange([], [claimOf({ turn: ++turn, limit: 3 })]);
+  expect(await store.limitUse("default", ["k"])).toMatchObject({ keys: [{ running: 3, waiting: 3 }] });
+  await store.setKeyLimits("default", "k", JSON.stringify({ running: 3 }));
+  expect(await claim(store)).toEqual([]);
+  await store.exchange([settlementOf(claimed[0]![0]!, COMPLETED)], []);
+  expect(await claim(store)).toHaveLength(1);
+  await store.setKeyLimits("default", "k", null);
+  expect(await claim(store, 1)).toHaveLength(1);
+  await store.configure("default", { limits: readLimits({ perKey: { running: 4 } }) });
+  expect(await store.limitUse("default", ["k"])).toMatchObject({ keys: [{ running: 4, waiting: 1 }] });
+  expect(await claim(store)).toEqual([]);
+});

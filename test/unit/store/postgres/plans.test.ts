@@ -1,8 +1,10 @@
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import { CANCEL, RETRY, settle } from "../../../../src/core/lifecycle.ts";
+import { readLimits } from "../../../../src/core/limits.ts";
+import { CANCEL, RESTART, RETRY, settle } from "../../../../src/core/lifecycle.ts";
 import type { Driver } from "../../../../src/store/postgres/driver.ts";
 import type { Settlement, Store } from "../../../../src/store/store.ts";
+import { result, signalTo, wait } from "../../../conformance/store/durable-work.ts";
 import { claimOf, connectedTo, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
 const server = serverOfThisFile();
@@ -56,11 +58,20 @@ async function completionsOf(store: Store, limit = 10): Promise<Settlement[]> {
   }));
 }
 
+function suspension({ id, fence }: Settlement): Settlement {
+  const transition = { ...RETRY.transition, to: "blocked", delayMs: null } as const;
+  return { id, fence, outcome: "suspend", ifExpired: false, transition, waits: [wait("w", 1_000)], calls: [jobOf()] };
+}
+
 /** Tables in which millions of rows may stand: none may be read as a whole. */
-const LARGE = /Seq Scan on (job|ready|due|ended|key|attempt|log|facet)\b/;
+const LARGE = /Seq Scan on (job|ready|due|ended|blocked|key|attempt|log|facet|step)\b/;
 
 /** An index of ids that is read as a whole. */
 const WHOLE_INDEX = /Index (Only )?Scan using \w+_pkey on [^\n]*\n(?!\s+Index Cond)/;
+
+/** All limit keys of a queue, or all lines of a lane, are read. */
+const ALL_OF_QUEUE =
+  /(on limit_key|using limit_line_pkey on limit_line|on limit_key_pkey)\b[^\n]*\n\s+Index Cond: \((queue|lane) = [^()]*\)\n/;
 
 /** What our own vacuum does: the tables keep their empty pages, so the server believes that they stay empty when they grow. */
 async function vacuum(url: string): Promise<void> {
@@ -90,6 +101,25 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).toMatch(/Tid Scan on ready r/);
     expect(told).not.toMatch(LARGE);
   });
+
+  test.each([null, { perKey: { running: 1 } }, { perKey: { running: 1, rate: "1000/s" } }])(
+    "ends and claims of jobs with limit keys look up lines, keys and jobs one by one: %j",
+    async (limits) => {
+      let settlements: Settlement[] = [];
+      const told = await plans(
+        (store) => store.exchange(settlements, [claimOf()]),
+        async (store) => {
+          if (limits !== null) await store.configure("default", { limits: readLimits(limits) });
+          await store.insert(Array.from({ length: 100 }, (_, index) => jobOf({ limitKey: `k${index % 20}` })));
+          settlements = await completionsOf(store);
+        },
+      );
+      expect(told).toMatch(/on ready[^\n]*\n\s+Index Cond: \(\(lane = .* AND \(run_at = .* AND \(seq = /);
+      expect(told).toMatch(/Tid Scan on limit_line/);
+      expect(told).not.toMatch(ALL_OF_QUEUE);
+      expect(told).not.toMatch(LARGE);
+    },
+  );
 
   test("a settlement finds its lease by the key", async () => {
     let settlements: Settlement[] = [];
@@ -126,6 +156,9 @@ describe("no hot statement looks at jobs that it does not want", () => {
     ["extend", (store) => store.extend([{ id: jobOf().id, fence: 1, leaseMs: 1 }])],
     ["note", (store) => store.note([{ id: jobOf().id, fence: 1, progress: null, lines: ["a"] }])],
     ["prune", (store) => store.prune([{ queue: "default", ageMs: 0, count: 0, keepAtLeastMs: 0 }], 100)],
+    ["keep steps", (store) => store.keepSteps([{ id: jobOf().id, fence: 1, steps: [result("a")] }])],
+    ["end steps", (store) => store.endSteps([signalTo(jobOf().id, "a")])],
+    ["read steps", (store) => store.readSteps(jobOf().id, 1, null)],
   ])("%s", async (_, act) => {
     const told = await plans(act, (store) => store.insert(jobs(10)));
     expect(told).toContain("Query Text");
@@ -275,6 +308,30 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).not.toMatch(LARGE);
   });
 
+  test("jobs without steps cost no look at steps and notices", async () => {
+    let running: Settlement[] = [];
+    const told = await plans(
+      async (store) => {
+        await store.insert(jobs(10));
+        await store.exchange(running.slice(0, 5), [claimOf({ turn: 2 })]);
+        await store.exchange([{ ...running[5]!, outcome: "release", transition: RETRY.transition }], []);
+        await store.promote(10, true);
+        await store.prune([{ queue: "default", ageMs: 0, count: 0, keepAtLeastMs: 0 }], MANY);
+      },
+      async (store) => {
+        await store.insert(jobs(MANY));
+        running = await completionsOf(store);
+      },
+    );
+    expect(told).toContain("on running");
+    expect(told).not.toMatch(/ on (step|notice)\b(?![^\n]*never executed)/);
+  });
+
+  test("suspended jobs whose time has come are found by their index", async () => {
+    const told = await plans((store) => store.promote(100));
+    expect(told).toMatch(/Index (Only )?Scan using blocked_wake on blocked/);
+  });
+
   test("a list between two times walks down the index of creation, also before there are statistics", async () => {
     const told = await plans(
       (store) => store.list({ limit: 50, from: 0, to: Date.UTC(2100, 0) }),
@@ -300,6 +357,11 @@ describe("no hot statement looks at jobs that it does not want", () => {
     ["extend", (store, [first]) => store.extend([{ ...first!, leaseMs: 60_000 }])],
     ["note", (store, [first]) => store.note([{ ...first!, progress: { percent: 1, note: null }, lines: ["a"] }])],
     ["find", (store, [first]) => store.find([first!.id])],
+    ["a suspension", (store, [first]) => store.exchange([suspension(first!)], [])],
+    ["a step that is kept", (store, [first]) => store.keepSteps([{ ...first!, steps: [result("a")] }])],
+    ["a step that somebody ends", (store, [first]) => store.endSteps([signalTo(first!.id, "a")])],
+    ["steps that are read", (store, [first]) => store.readSteps(first!.id, first!.fence, null)],
+    ["restart", (store, [first]) => store.change([first!.id], { ...RESTART, from: ["running"] })],
     ["cancel", (store, [first]) => store.change([first!.id], CANCEL)],
     ["retry", (store, [first]) => store.change([first!.id], RETRY)],
   ];

@@ -202,6 +202,75 @@ test.each([1, 2, 3, 4])("whatever happens, what is stored of limit keys agrees w
   await store.close();
 });
 
+test.each([1, 2, 3, 4])("the short way of a claim leaves all as the whole way does, and keeps limits and turns (%i)", async (seed) => {
+  const at = prefix();
+  const clock = new TestClock();
+  const store = await storeAt(at, clock);
+  const random = new Random(`first jobs of lines ${seed}`);
+  const pick = (below: number): number => Math.floor(random.next() * below);
+  const most = 1 + pick(2);
+  await store.configure(QUEUE, { limits: readLimits({ perKey: { running: most } }) });
+  const keys = Array.from({ length: 12 }, (_, index) => `key ${index}${index % 4 === 0 ? "/%" : ""}`);
+  await store.setKeyLimits(QUEUE, keys[seed]!, readOneKeyLimits({ running: 1, weight: 2 }, "key"));
+  const starts = new Map<string, number>();
+  let held: LeasedRecord[] = [];
+  let left = 0;
+  const insert = async (): Promise<void> => {
+    const jobs = Array.from({ length: 1 + pick(40) }, () =>
+      jobOf({ limitKey: keys[pick(keys.length)]!, priority: pick(8) === 0 ? 10 : 0 }),
+    );
+    left += jobs.length;
+    await store.insert(jobs);
+  };
+  /** How many jobs have not ended after it. */
+  const exchange = async (limit: number): Promise<number> => {
+    const ended = held.filter(() => pick(2) === 0);
+    held = held.filter((lease) => !ended.includes(lease));
+    // A failure sends all of them down the whole way.
+    const outcome: Outcome = pick(5) === 0 ? { kind: "release" } : DONE;
+    const { claimed } = await store.exchange(
+      ended.map((lease) => settlementOf(lease, outcome)),
+      [claimOf({ limit, types: ["task"] })],
+    );
+    if (outcome === DONE) left -= ended.length;
+    held.push(...claimed[0]!);
+    for (const { limitKey } of claimed[0]!) starts.set(limitKey!, (starts.get(limitKey!) ?? 0) + 1);
+    for (const key of keys) expect(held.filter(({ limitKey }) => limitKey === key).length).toBeLessThanOrEqual(most);
+    return left;
+  };
+  for (let count = 0; count < 60; count++) {
+    if (pick(3) === 0) await insert();
+    await exchange(1 + pick(8));
+    clock.advance(pick(20));
+    await expectConsistent(at, store);
+  }
+  for (let count = 0; (await exchange(1 + pick(8))) > 0; count++) expect(count).toBeLessThan(2000);
+  await expectConsistent(at, store);
+  expect(starts.size).toBe(keys.length);
+  await store.close();
+});
+
+test("while all keys have jobs, the short way starts as many of each", async () => {
+  const clock = new TestClock();
+  const store = await storeAt(prefix(), clock);
+  await store.configure(QUEUE, { limits: readLimits({ perKey: { running: 3 } }) });
+  const keys = Array.from({ length: 20 }, (_, index) => `key ${index}`);
+  await store.insert(Array.from({ length: 400 }, (_, index) => jobOf({ limitKey: keys[index % 20]! })));
+  const starts = new Map(keys.map((key) => [key, 0]));
+  let held: LeasedRecord[] = [];
+  for (let count = 0; count < 40; count++) {
+    const { claimed } = await store.exchange(
+      held.map((lease) => settlementOf(lease, DONE)),
+      [claimOf({ limit: 7 })],
+    );
+    held = claimed[0]!;
+    expect(held).toHaveLength(7);
+    for (const { limitKey } of held) starts.set(limitKey!, starts.get(limitKey!)! + 1);
+    expect(Math.max(...starts.values()) - Math.min(...starts.values())).toBeLessThanOrEqual(1);
+  }
+  await store.close();
+});
+
 /** How many commands a server carries out meanwhile. */
 async function commandsDuring(work: () => Promise<unknown>): Promise<number> {
   const count = async (): Promise<number> => {
@@ -232,7 +301,10 @@ test("a claim costs the same whatever the number of keys, and of waiting jobs of
     await insert((index) => `key ${index}`);
     clock.advance(1);
     await store.exchange([], [claimOf({ limit: 10 })]);
-    costs.push(await commandsDuring(() => store.exchange([], [claimOf({ limit: 10 })])));
+    // The store's own checks (whether somebody listens) may fall into one of them.
+    const claims: number[] = [];
+    for (let nth = 0; nth < 3; nth++) claims.push(await commandsDuring(() => store.exchange([], [claimOf({ limit: 10 })])));
+    costs.push(Math.min(...claims));
     await store.close();
   }
   expect(costs[1]).toBe(costs[0]);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { migrate } from "../../../../src/store/sqlite/migrations.ts";
 import * as limitStatements from "../../../../src/store/sqlite/limit-statements.ts";
 import * as listStatements from "../../../../src/store/sqlite/list-statements.ts";
+import * as stepStatements from "../../../../src/store/sqlite/step-statements.ts";
 import * as statements from "../../../../src/store/sqlite/statements.ts";
 
 const db = new DatabaseSync(":memory:");
@@ -25,6 +26,8 @@ const INDEXES: [name: string, text: string, index: string][] = [
   ["claim of 64 lanes", statements.readyJobs(64, 128), "millrace_ready"],
   ["due jobs", statements.DUE_JOBS, "millrace_due"],
   ["next due job", statements.NEXT_DUE, "millrace_due"],
+  ["next due job, if it is suspended", statements.NEXT_DUE, "millrace_suspended"],
+  ["suspended jobs that are due", statements.DUE_SUSPENDED, "millrace_suspended (lease_until>? AND lease_until<?)"],
   ["expired leases", statements.EXPIRED_LEASES, "millrace_leased"],
   ["next expiry", statements.NEXT_EXPIRY, "millrace_leased"],
   ["ended jobs to prune", statements.ENDED_BEFORE, "millrace_ended"],
@@ -75,6 +78,11 @@ const INDEXES: [name: string, text: string, index: string][] = [
   ["completion of a job", statements.COMPLETE_JOB, "sqlite_autoindex_millrace_job_1"],
   ["completion of a lease granted here", statements.COMPLETE_GRANTED, "INTEGER PRIMARY KEY"],
   ["extension of a lease", statements.EXTEND_LEASE, "sqlite_autoindex_millrace_job_1"],
+  ["the job of some steps", stepStatements.JOB_OF_STEPS, "sqlite_autoindex_millrace_job_1"],
+  ["a step", stepStatements.FIND_STEP, "millrace_step USING PRIMARY KEY (job=? AND name=?)"],
+  ["a page of steps", stepStatements.READ_STEPS, "millrace_step USING PRIMARY KEY (job=? AND name>? AND name<?)"],
+  ["how large the steps of a job are", stepStatements.SIZE_OF_OTHERS, "millrace_step USING PRIMARY KEY (job=?)"],
+  ["steps that are overdue", stepStatements.END_OVERDUE, "millrace_step USING PRIMARY KEY (job=?)"],
 ];
 
 /** What each statement about lines, keys and their jobs finds by an index. */

@@ -1,0 +1,33 @@
+import { isTerminal } from "../../src/core/job.ts";
+import { MAX_BATCH, type Store } from "../../src/store/store.ts";
+
+/** Whether nothing is left to do: every job has ended or waits for a signal alone, and jobs have nothing more to tell each other. */
+export async function isAtRest(store: Store): Promise<boolean> {
+  let blocked = 0;
+  for (const { counts } of await store.queues()) {
+    for (const { status, count } of counts) {
+      if (status === "blocked") blocked += count;
+      else if (count > 0 && !isTerminal(status)) return false;
+    }
+  }
+  if (blocked > 0 && !(await doBlockedWaitForSignals(store))) return false;
+  return (await store.notices(1)).length === 0;
+}
+
+async function doBlockedWaitForSignals(store: Store): Promise<boolean> {
+  const { jobs } = await store.list({ status: ["blocked"], limit: MAX_BATCH });
+  for (const { id } of jobs) {
+    const open = (await store.readSteps(id, null, null))?.steps.filter(({ state }) => state === "open") ?? [];
+    if (open.length === 0 || open.some(({ kind, until }) => kind !== "wait" || until !== null)) return false;
+  }
+  return true;
+}
+
+/** Called jobs that are blocked while their callers wait for them. Those of cancelled callers should be cancelled, and are not among them. */
+export async function waitedForJobs(store: Store): Promise<string[]> {
+  const { jobs } = await store.list({ status: ["blocked"], limit: MAX_BATCH });
+  const called = jobs.flatMap(({ id, parent }) => (parent === null ? [] : [{ id, parent: parent.id }]));
+  if (called.length === 0) return [];
+  const callers = await store.find(called.map(({ parent }) => parent));
+  return called.flatMap(({ id }, index) => (callers[index]?.status === "cancelled" ? [] : [id]));
+}
