@@ -16,21 +16,34 @@ export interface MillraceSettings {
   readonly handlers?: Readonly<Record<string, Handler>>;
   /** The limit key of each job that is filled in, by its number from 0. */
   readonly limitKey?: (job: number) => string;
+  /** How many steps the handler of the bench stores. */
+  readonly steps?: number;
 }
 
 /** A client with default options. */
 export async function openMillrace(
   tree: Tree,
   { url }: { readonly url: string },
-  { work: workOptions = {}, handlers = {}, limitKey }: MillraceSettings = {},
+  { work: workOptions = {}, handlers = {}, limitKey, steps = 0 }: MillraceSettings = {},
 ): Promise<MillraceQueue> {
   const client = await tree.connect(url);
   return {
     client,
     add: () => client.enqueue("bench", PAYLOAD),
     fill: (jobs) => enqueueMany(client, jobs, limitKey),
-    work: async (load, onJobs) => client.work({ bench: handlerOf(load, onJobs), ...handlers }, { ...workOptions, concurrency: load.slots }),
+    work: async (load, onJobs) => {
+      const bench = withSteps(steps, handlerOf(load, onJobs));
+      return client.work({ bench, ...handlers }, { ...workOptions, concurrency: load.slots });
+    },
     close: () => client.close(),
+  };
+}
+
+function withSteps(steps: number, handler: () => Promise<void>): Handler {
+  if (steps === 0) return handler;
+  return async (_payload, ctx) => {
+    for (let step = 0; step < steps; step++) await ctx.step(`step ${step}`, () => step);
+    await handler();
   };
 }
 

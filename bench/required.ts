@@ -1,5 +1,6 @@
 /** THE BARS. What ours must reach beside the others of the same run, or on any machine. */
 import type { Figure, Kind } from "./figure.ts";
+import { NOTHING_SUSPENDED, PLAIN_JOBS } from "./scenarios/durable.ts";
 import { WITHOUT_LIMITS } from "./scenarios/limits.ts";
 
 /** A bar for the best rounds. Without `beside` it is for our own figure. */
@@ -58,6 +59,8 @@ export const BARS: readonly Bar[] = [
   { engine: "postgres", what: "drain, 100 slots, 1,000 keys", beside: { name: WITHOUT_LIMITS }, atLeast: 0.4 },
   { what: "drain, 100 slots, 1,000 keys", beside: { name: WITHOUT_LIMITS }, atLeast: 0.6 },
   { what: "drain, 100 slots, 10 keys behind", beside: { name: "10 keys alone" }, atLeast: 0.8 },
+  { what: "drain, 100 slots, jobs of", beside: { name: PLAIN_JOBS }, atLeast: 1 / 11 },
+  { what: "drain, 100 slots, beside", beside: { name: NOTHING_SUSPENDED }, atLeast: 0.97 },
   // After those above: the number of keys depends on --stored.
   { what: "drain, 100 slots, ", beside: { name: WITHOUT_LIMITS }, atLeast: 0.4 },
   { what: "drain, 100 slots, ", beside: { name: "with 10,000" }, atLeast: 0.85 },

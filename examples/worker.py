@@ -4,6 +4,8 @@
     python3 examples/worker.py http://127.0.0.1:8080   # set MILLRACE_KEY if the server needs a key
 
 Claims jobs with a long poll, renews their leases while they run, and reports their outcomes. At SIGTERM it finishes the current job.
+A handler can do durable work: keep results of steps, sleep for days, and wait for a signal. Then it runs again from its beginning, and gets
+back what it did before.
 """
 
 import json
@@ -24,15 +26,64 @@ LEASE_S = 30
 stopping = threading.Event()
 
 
-def shout(payload):
+class Suspended(Exception):
+    """The handler waits for something, so the attempt is over. The job runs again when that has ended."""
+
+    def __init__(self, wait):
+        super().__init__(wait["name"])
+        self.wait = wait
+
+
+class Durable:
+    """What a handler keeps and waits for, by name. Each name may be used once in an attempt."""
+
+    def __init__(self, lease, has_steps):
+        self.lease = lease
+        read = post("/api/v1/leases/steps/read", lease) if has_steps else {}
+        self.steps = {step["name"]: step for step in read.get("steps", [])}
+
+    def step(self, name, run):
+        """Runs a function once, and stores what it returns: a later attempt gets that back."""
+        stored = self.steps.get(name)
+        if stored is not None:
+            return stored.get("value")
+        started = time.monotonic()
+        value = run()
+        step = {"name": name, "value": value, "run_ms": (time.monotonic() - started) * 1000}
+        if not post("/api/v1/leases/steps", {**self.lease, "steps": [step]})["ok"]:
+            raise RuntimeError(f"the lease is over: step {name} was not stored")
+        return value
+
+    def sleep(self, name, delay):
+        if not self._has_ended(name):
+            raise Suspended({"name": name, "kind": "sleep", "delay": delay})
+
+    def wait_for(self, name, timeout):
+        """The payload of the signal, or None at the timeout."""
+        if not self._has_ended(name):
+            raise Suspended({"name": name, "kind": "wait", "delay": timeout})
+        return self.steps[name].get("value")
+
+    def _has_ended(self, name):
+        return name in self.steps and self.steps[name]["state"] != "open"
+
+
+def shout(payload, _durable):
     return {"shouted": payload["text"].upper()}
 
 
-def fail(payload):
+def fail(payload, _durable):
     raise ValueError(f"cannot do anything with {payload!r}")
 
 
-HANDLERS = {"python:shout": shout, "python:fail": fail}
+def onboard(payload, durable):
+    account = durable.step("create account", lambda: {"id": f"{payload['user']}-{uuid.uuid4()}"})
+    durable.sleep("a moment", "100ms")
+    approval = durable.wait_for("approval", "7d")
+    return {"account": account, "approved_by": approval["by"] if approval else None}
+
+
+HANDLERS = {"python:shout": shout, "python:fail": fail, "python:onboard": onboard}
 
 
 def post(path, body):
@@ -64,8 +115,10 @@ def run(job):
     done = threading.Event()
     threading.Thread(target=keep, args=(lease, done), daemon=True).start()
     try:
-        result = HANDLERS[job["type"]](job["payload"])
+        result = HANDLERS[job["type"]](job["payload"], Durable(lease, job["has_steps"]))
         outcome = {"outcome": "completed", "result": result}
+    except Suspended as suspended:
+        outcome = {"outcome": "suspend", "waits": [suspended.wait]}
     except Exception as error:  # any exception fails the attempt, and the server decides whether to retry
         outcome = {"outcome": "failed", "error": {"name": type(error).__name__, "message": str(error)}}
     done.set()

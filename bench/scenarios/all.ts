@@ -3,6 +3,7 @@ import { churn } from "./churn.ts";
 import { commandLine } from "./command-line.ts";
 import { depth } from "./depth.ts";
 import { drain } from "./drain.ts";
+import { durable } from "./durable.ts";
 import { enqueueAndDrain } from "./enqueue-and-drain.ts";
 import { enqueue } from "./enqueue.ts";
 import { events } from "./events.ts";
@@ -31,6 +32,7 @@ export const SCENARIOS: readonly Scenario[] = [
   processes,
   events,
   limits,
+  durable,
   size,
   depth,
   pages,
