@@ -17,7 +17,7 @@ export interface Case {
   readonly over?: (client: Client) => Client;
   /** How the client is opened, where that matters. */
   readonly connect?: ConnectOptions;
-  /** How often it is asked; the last answer counts. */
+  /** It is asked until the answer has this status, at most so often. A limit gives back what it took while a slow machine asks. */
   readonly times?: number;
   /** The request asks for a WebSocket. */
   readonly upgrade?: boolean;

@@ -32,6 +32,9 @@ function dumb(client: Client): Client {
   });
 }
 
+/** More requests than one address may make in a minute, and in the minutes that they may take. */
+const TOO_OFTEN = 600;
+
 const ANY: readonly Case[] = [
   { status: 404, server, ask: () => ({ params: { token: "forged.text" } }) },
   { status: 404, server, ask: () => ({ params: { token: `${tokenFor(MISSING_ID).params.token}.more` } }) },
@@ -39,7 +42,7 @@ const ANY: readonly Case[] = [
   { status: 410, server, ask: () => tokenFor(MISSING_ID, null, Date.now() - 1) },
   { status: 410, server, ask: () => tokenFor(MISSING_ID) },
   { status: 410, server, ask: linked((world) => world.completed()) },
-  { status: 429, server, times: 61, ask: () => ({ params: { token: "forged.text" } }) },
+  { status: 429, server, times: TOO_OFTEN, ask: () => ({ params: { token: "forged.text" } }) },
   { status: 503, server, over: dumb, ask: () => tokenFor(MISSING_ID) },
 ];
 
