@@ -4,7 +4,7 @@ import { SAY_USED_EVERY_MS } from "./function-set.ts";
 import type { Statements } from "./statements.ts";
 
 /** How long counts may stay unfolded, and how many rows one fold takes. */
-const FOLD_AFTER_MS = 1_000;
+export const FOLD_AFTER_MS = 1_000;
 const FOLD_BATCH = 10_000;
 /** After this many moves the hot tables are vacuumed: autovacuum runs only once a minute, and a minute is a million jobs. */
 const VACUUM_AFTER_MOVES = 100_000;

@@ -1,7 +1,8 @@
 import pg from "pg";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { readLimits } from "../../../../src/core/limits.ts";
 import { CANCEL, RESTART, RETRY, settle } from "../../../../src/core/lifecycle.ts";
+import { FOLD_AFTER_MS } from "../../../../src/store/postgres/housekeeping.ts";
 import type { Driver } from "../../../../src/store/postgres/driver.ts";
 import type { Settlement, Store } from "../../../../src/store/store.ts";
 import { result, signalTo, wait } from "../../../conformance/store/durable-work.ts";
@@ -24,6 +25,14 @@ function explainingUrl(settings: readonly string[] = []): string {
   const options = [...EXPLAIN, ...settings].map((setting) => `-c ${setting}`).join(" ");
   return `${freshUrl(server())}&options=${encodeURIComponent(options)}`;
 }
+
+/** The store adds up counters in the background, some time after they were written. That time does not come: its plans are not those of the call. */
+beforeEach(() => {
+  const wait = globalThis.setTimeout;
+  const waitLonger = (run: () => void, ms?: number): NodeJS.Timeout => wait(run, ms === FOLD_AFTER_MS ? NEVER_MS : ms);
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(waitLonger as typeof setTimeout);
+});
+const NEVER_MS = 2 ** 31 - 1;
 
 /** The plan of every statement that a call ran, those inside of functions too, as the server itself tells them. */
 async function plans(
