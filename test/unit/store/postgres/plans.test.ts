@@ -30,7 +30,7 @@ function explainingUrl(settings: readonly string[] = []): string {
 beforeEach(() => {
   const wait = globalThis.setTimeout;
   const waitLonger = (run: () => void, ms?: number): NodeJS.Timeout => wait(run, ms === FOLD_AFTER_MS ? NEVER_MS : ms);
-  vi.spyOn(globalThis, "setTimeout").mockImplementation(waitLonger as typeof setTimeout);
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(waitLonger);
 });
 const NEVER_MS = 2 ** 31 - 1;
 
