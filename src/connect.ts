@@ -1,7 +1,7 @@
 /** URL -> CLIENT. The URL decides whether it is over a store or a server; the code for the other is not loaded. */
 import type { Client, JobList, JobsOf, PlainClient } from "./client/client.ts";
 import type { ClientHooks } from "./client/hooks.ts";
-import type { ClientOverOptions } from "./client-over.ts";
+import type { ClientOverOptions } from "./assembly/client-over.ts";
 import { DEFAULT_STORE_URL, isServerUrl } from "./config/store-url.ts";
 import { checkClientOptions, type ClientOptions, STORE_ONLY_OPTIONS } from "./core/client-options.ts";
 import { type Duration, MAX_DELAY_MS } from "./core/duration.ts";
@@ -116,8 +116,8 @@ async function connectToStore(
   await checkAllow(settings.webhookAllow);
   const [{ openStore }, { clientOver }, { ClientMetrics }] = await Promise.all([
     import("./store/open-store.ts"),
-    import("./client-over.ts"),
-    import("./client-metrics.ts"),
+    import("./assembly/client-over.ts"),
+    import("./assembly/client-metrics.ts"),
   ]);
   const onWarning = (message: string): void => onTrouble({ kind: "server", message });
   const onWaiting = (message: string): void => onTrouble({ kind: "store", message });
@@ -160,7 +160,7 @@ async function connectToServer(
   tellsDead: boolean,
   workers: (hooks: ClientHooks, onTrouble: OnTrouble) => Promise<RemoteOptions["startWorker"]>,
 ): Promise<Client> {
-  const [{ ClientHooks }, { ClientMetrics }] = await Promise.all([import("./client/hooks.ts"), import("./client-metrics.ts")]);
+  const [{ ClientHooks }, { ClientMetrics }] = await Promise.all([import("./client/hooks.ts"), import("./assembly/client-metrics.ts")]);
   const metrics = new ClientMetrics();
   const onTrouble = metrics.countTroubles(settings.onTrouble ?? warn);
   const hooks = new ClientHooks({ onTrouble: guarded(onTrouble, settings.clock), tellsDead });

@@ -1,5 +1,5 @@
 /** THE SERVER OF MILLRACE, to mount in your application or to give a port: its routes, its dashboard, its metrics, and what runs beside. */
-import { prepareBackground } from "./background.ts";
+import { prepareBackground } from "./assembly/background.ts";
 import { versionIfKnown } from "./cli/version.ts";
 import { type Client, MARKS, type WorkerHandle, type WorkOptions } from "./client/client.ts";
 import type { Duration } from "./core/duration.ts";

@@ -2,7 +2,7 @@ import { A_TIME } from "../core/time-words.ts";
 import type { Client, Handlers, JobDefinition, JobList, JobsByName, JobsOf, WaitOptions } from "../client/client.ts";
 import { readOptions } from "../client/refusals.ts";
 import { readJobs, withJobs } from "../client/registered-jobs.ts";
-import { clientOver } from "../client-over.ts";
+import { clientOver } from "../assembly/client-over.ts";
 import { checkClientOptions, type ClientOptions } from "../core/client-options.ts";
 import { MAX_DELAY_MS } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";

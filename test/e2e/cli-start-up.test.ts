@@ -34,7 +34,7 @@ async function modulesOfNode(...args: readonly string[]): Promise<string[]> {
 }
 
 const TELEMETRY = /@opentelemetry/;
-const LOCAL_HALF = /src\/(store|upkeep|client)\/|src\/client-over|src\/worker\/worker/;
+const LOCAL_HALF = /src\/(store|upkeep|client)\/|src\/assembly\/client-over|src\/worker\/worker/;
 const REMOTE_HALF = /src\/http\/remote/;
 const SERVER = /src\/serve\.|src\/http\/server|node_modules\/(typebox|hono|pino)/;
 

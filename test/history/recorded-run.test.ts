@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/client/client.ts";
-import { clientOver } from "../../src/client-over.ts";
+import { clientOver } from "../../src/assembly/client-over.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { type Script, scriptedHandler, type Step } from "../simulation/handler.ts";

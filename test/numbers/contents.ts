@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import type { Client, LeasedJob, Report } from "../../src/client/client.ts";
-import { clientOver } from "../../src/client-over.ts";
+import { clientOver } from "../../src/assembly/client-over.ts";
 import { Discard, RetryAfter } from "../../src/core/control-errors.ts";
 import type { AttemptError } from "../../src/core/job.ts";
 import { BEAT_MS } from "../../src/core/work-limits.ts";

@@ -1,5 +1,5 @@
 import type { Client, WorkerHandle } from "../../src/client/client.ts";
-import { clientOver } from "../../src/client-over.ts";
+import { clientOver } from "../../src/assembly/client-over.ts";
 import { CRASH, FREEZE } from "../history/line.ts";
 import type { Recorder } from "../history/recorder.ts";
 import { recordingStore } from "../history/recording-store.ts";

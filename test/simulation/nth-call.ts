@@ -3,7 +3,7 @@
  * fails, before or after it took effect, and all others succeed. Whichever it is, everything must come to its end.
  */
 import type { Client, JobInput } from "../../src/client/client.ts";
-import { clientOver } from "../../src/client-over.ts";
+import { clientOver } from "../../src/assembly/client-over.ts";
 import { MillraceError } from "../../src/core/errors.ts";
 import { type Clock, sleep } from "../../src/lib/clock.ts";
 import type { Store } from "../../src/store/store.ts";

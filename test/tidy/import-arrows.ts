@@ -63,12 +63,10 @@ const rooms: readonly Room[] = [
   { place: "src/nestjs/", mayUse: ["src/index.ts", "src/server.ts", "src/testing/index.ts"], packages: ["@nestjs"] },
   { place: "src/cli/", mayUse: "anyone" },
   { place: "src/connect.ts", mayUse: "anyone" },
-  { place: "src/client-over.ts", mayUse: "anyone" },
-  { place: "src/client-metrics.ts", mayUse: "anyone" },
+  { place: "src/assembly/", mayUse: "anyone" },
   { place: "src/index.ts", mayUse: "anyone" },
   { place: "src/serve.ts", mayUse: "anyone" },
   { place: "src/server.ts", mayUse: "anyone" },
-  { place: "src/background.ts", mayUse: "anyone" },
   { place: "src/config.ts", mayUse: "anyone" },
   { place: "src/config/", mayUse: [core, "src/config.ts"] },
 ];

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../src/client/client.ts";
-import { clientOver } from "../../src/client-over.ts";
+import { clientOver } from "../../src/assembly/client-over.ts";
 import { MillraceError } from "../../src/core/errors.ts";
 import { RUN_NOW } from "../../src/core/lifecycle.ts";
 import { systemClock } from "../../src/lib/clock.ts";

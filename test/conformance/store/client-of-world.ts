@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
-import { clientOver, type ClientOverOptions } from "../../../src/client-over.ts";
+import { clientOver, type ClientOverOptions } from "../../../src/assembly/client-over.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { World } from "../world.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../../src/client/client.ts";
-import { clientOver } from "../../../src/client-over.ts";
+import { clientOver } from "../../../src/assembly/client-over.ts";
 import { MillraceError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { openStore } from "../../../src/store/open-store.ts";

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
-import { clientOver, type ClientOverOptions } from "../../../src/client-over.ts";
+import { clientOver, type ClientOverOptions } from "../../../src/assembly/client-over.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";

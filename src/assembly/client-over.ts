@@ -1,27 +1,27 @@
 /** STORE -> CLIENT: joins a store, its client, workers and upkeep. */
-import type { Announcer } from "./client/announcer.ts";
-import type { Client, Handlers, PlainClient, WorkerClient } from "./client/client.ts";
-import { typesOf } from "./client/handler-types.ts";
-import { ClientHooks } from "./client/hooks.ts";
+import type { Announcer } from "../client/announcer.ts";
+import type { Client, Handlers, PlainClient, WorkerClient } from "../client/client.ts";
+import { typesOf } from "../client/handler-types.ts";
+import { ClientHooks } from "../client/hooks.ts";
 import { ClientMetrics } from "./client-metrics.ts";
-import { createLocalClient, type LocalEnvironment } from "./client/local-client.ts";
-import { BULK_TYPE } from "./core/bulk.ts";
-import { WEBHOOK_TYPE } from "./core/delivery.ts";
-import { messageOf, MillraceError } from "./core/errors.ts";
-import { HTTP_REQUEST_TYPE } from "./core/internal.ts";
-import type { LostLease } from "./core/lease.ts";
-import type { OnTrouble } from "./core/trouble.ts";
-import { DEFAULT_DEADLINE_MS } from "./core/work-limits.ts";
-import { type Clock, systemClock } from "./lib/clock.ts";
-import type { Store } from "./store/store.ts";
-import type { RestsMs } from "./upkeep/duty.ts";
-import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
-import { outgoingChecks } from "./webhook/outgoing-checks.ts";
-import { beatDeadlineMs } from "./worker/renewal/beat-times.ts";
-import { localRenewer, type Renewer, type RenewerFactory } from "./worker/renewal/heartbeat.ts";
-import { ThreadRenewer, type ThreadRenewerOptions } from "./worker/renewal/thread-renewer.ts";
-import { guarded, warn } from "./worker/trouble.ts";
-import { startWorker } from "./worker/worker.ts";
+import { createLocalClient, type LocalEnvironment } from "../client/local-client.ts";
+import { BULK_TYPE } from "../core/bulk.ts";
+import { WEBHOOK_TYPE } from "../core/delivery.ts";
+import { messageOf, MillraceError } from "../core/errors.ts";
+import { HTTP_REQUEST_TYPE } from "../core/internal.ts";
+import type { LostLease } from "../core/lease.ts";
+import type { OnTrouble } from "../core/trouble.ts";
+import { DEFAULT_DEADLINE_MS } from "../core/work-limits.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import type { Store } from "../store/store.ts";
+import type { RestsMs } from "../upkeep/duty.ts";
+import { startUpkeep, type Upkeep } from "../upkeep/upkeep.ts";
+import { outgoingChecks } from "../webhook/outgoing-checks.ts";
+import { beatDeadlineMs } from "../worker/renewal/beat-times.ts";
+import { localRenewer, type Renewer, type RenewerFactory } from "../worker/renewal/heartbeat.ts";
+import { ThreadRenewer, type ThreadRenewerOptions } from "../worker/renewal/thread-renewer.ts";
+import { guarded, warn } from "../worker/trouble.ts";
+import { startWorker } from "../worker/worker.ts";
 
 /** Options of the client, what it is joined with here, and what only tests set. */
 export interface ClientOverOptions extends Omit<LocalEnvironment, "deadlineMs" | "startWorker" | "startUpkeep" | "releaseWorkers"> {

@@ -1,9 +1,9 @@
 /** WHAT EVERY SERVER RUNS besides answering requests: webhook deliveries and `http:request` jobs. One place for started and mounted servers. */
-import type { Client, WorkerHandle, WorkOptions } from "./client/client.ts";
-import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "./core/delivery.ts";
-import { HTTP_REQUEST_TYPE } from "./core/internal.ts";
-import { AddressRules } from "./webhook/address-rules.ts";
-import { webhookHandlers } from "./webhook/webhook-handlers.ts";
+import type { Client, WorkerHandle, WorkOptions } from "../client/client.ts";
+import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "../core/delivery.ts";
+import { HTTP_REQUEST_TYPE } from "../core/internal.ts";
+import { AddressRules } from "../webhook/address-rules.ts";
+import { webhookHandlers } from "../webhook/webhook-handlers.ts";
 
 export interface BackgroundOptions {
   /** Secrets to sign deliveries with, as a list or separated by commas. */

@@ -1,8 +1,8 @@
 /** METRICS OF A LIBRARY CLIENT. Counting begins with the first call: who asks for no metrics pays nothing for them. */
-import type { PlainClient } from "./client/client.ts";
-import type { OnTrouble } from "./core/trouble.ts";
-import type { Metrics } from "./observe/metrics.ts";
-import type { OnContended } from "./store/open-store.ts";
+import type { PlainClient } from "../client/client.ts";
+import type { OnTrouble } from "../core/trouble.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { OnContended } from "../store/open-store.ts";
 
 export class ClientMetrics {
   #opening: Promise<Metrics> | null = null;
@@ -33,9 +33,9 @@ export class ClientMetrics {
 
   async #open(client: PlainClient): Promise<Metrics> {
     const [{ Metrics }, { watchFromNowOn }, { versionIfKnown }] = await Promise.all([
-      import("./observe/metrics.ts"),
-      import("./observe/lease-watch.ts"),
-      import("./cli/version.ts"),
+      import("../observe/metrics.ts"),
+      import("../observe/lease-watch.ts"),
+      import("../cli/version.ts"),
     ]);
     const metrics = new Metrics({ source: client, version: versionIfKnown(), answersRequests: false });
     watchFromNowOn(client.leases, [metrics.leases]);
