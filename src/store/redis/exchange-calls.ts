@@ -3,7 +3,7 @@ import type { NewJob } from "../../core/job.ts";
 import { isPlainEnd } from "../../core/lifecycle.ts";
 import type { Notice } from "../../core/steps.ts";
 import { tenBitsOf } from "../../lib/id.ts";
-import { LARGEST_FENCE } from "../numbers.ts";
+import { LARGEST_FENCE, settledMark } from "../numbers.ts";
 import type { Claim, Settlement } from "../store.ts";
 import { digits, type Granted, type GrantedIn, listOf, numberOf, readLanes, type Reply, textOf } from "./codec.ts";
 import { encodeErrorText, encodeNumber, encodeShape } from "./shape.ts";
@@ -52,12 +52,12 @@ function arePlainEnds(settlements: readonly Settlement[]): boolean {
 }
 
 /**
- * A settlement that EXCHANGE_PLAIN can make. It writes the mark of `completed`: an end of the same kind by another outcome would need another mark.
- * It compares marks as they are stored, where one of a fence that no job can have would be cut, and could look like another.
+ * A settlement that EXCHANGE_PLAIN can make. It compares marks as they are stored, where one of a fence that no job can have would be cut, and
+ * could look like another.
  */
 export function isEnd(settlement: Settlement): boolean {
-  const { fence, transition, outcome, ifExpired, followUp } = settlement;
-  const isUsual = outcome === "completed" && fence <= LARGEST_FENCE && !ifExpired && !followUp && !isDurable(settlement);
+  const { fence, transition, ifExpired, followUp } = settlement;
+  const isUsual = fence <= LARGEST_FENCE && !ifExpired && !followUp && !isDurable(settlement);
   return isUsual && !usesLimits(settlement) && isPlainEnd(transition);
 }
 
@@ -74,7 +74,7 @@ function usesLimits({ unstarted, holdMs, spend = 0 }: Settlement): boolean {
 /** What all settlements have in common is sent once. */
 function encodeEnds(settlements: readonly Settlement[]): string[] {
   const columns = [
-    settlements.map(({ fence }) => String(fence)),
+    settlements.map(({ fence, outcome }) => String(settledMark(fence, outcome))),
     settlements.map(({ transition }) => encodeNumber(transition.runMs)),
     settlements.map(({ heldMs = 0 }) => String(heldMs)),
     settlements.map(({ transition }) => transition.result ?? ""),

@@ -1,4 +1,4 @@
-import { MARKS_PER_FENCE, OUTCOME, STATE } from "../../numbers.ts";
+import { MARKS_PER_FENCE, STATE } from "../../numbers.ts";
 import { BUCKET, LIMITED_BYTE, RECORD } from "../layout.ts";
 import { COMPLETE } from "./complete.ts";
 import { GRANT } from "./grant.ts";
@@ -15,8 +15,8 @@ import { type Script, script } from "./script.ts";
  * It is apart because a script pays at every call for each function that it defines, each table that it makes and each argument that it
  * reads. Counted in instructions of the server, a single job costs 70 % of EXCHANGE, and one of fifty 72 %.
  *
- * In: now; number of settlements; fence, run time, time held and result ("": none), each as "=" and the value of all, or "" if each
- *     settlement has its own; ids …; then those of each, in this order. Then, if it claims: worker, turn, the name of this try, lease, limit,
+ * In: now; number of settlements; mark (settledMark, which has the fence), run time, time held and result ("": none), each as "=" and the
+ *     value of all, or "" if each settlement has its own; ids …; then those of each, in this order. Then, if it claims: worker, turn, the name of this try, lease, limit,
  *     queue, "*" or types ….
  * Out: jobs and records of GRANT; lanes as (number, queue, type) …; names of queues without dead letters; names of queues that
  *     may start jobs again; the lengths of records, lanes and both names; a letter per settlement (o ok, s stale, c cancelled); when to ask again (-1: at no certain time); now
@@ -41,14 +41,14 @@ local function column(text)
   p = p + total
   return nil, first
 end
-local fence, fences = column(ARGV[3])
+local settled, settleds = column(ARGV[3])
 local ran, rans = column(ARGV[4])
 local held, helds = column(ARGV[5])
 local result, results = column(ARGV[6])
-fence, ran, held = tonumber(fence), tonumber(ran), tonumber(held)
+settled, ran, held = tonumber(settled), tonumber(ran), tonumber(held)
 if result == '' then result = nil end
 
-local answers, mark, marked, work, again = {}, nil, nil, {}, nil
+local answers, fence, mark, marked, work, again = {}, nil, nil, nil, {}, nil
 local found, buckets = getJobs('${BUCKET.records}', { unpack(ARGV, 7, 6 + total) })
 
 local queue = ARGV[p + 1] and queueOf(ARGV[p + 6])
@@ -70,10 +70,11 @@ end
 for i = 1, total do
   local record, answer = found[i], 's'
   if record then
-    if fences then fence = tonumber(ARGV[fences + i]) end
-    if marked ~= fence then
-      marked = fence
-      mark = pack('${RECORD.format("settled", "settled")}', fence * ${MARKS_PER_FENCE} + ${OUTCOME.completed + 1})
+    if settleds then settled = tonumber(ARGV[settleds + i]) end
+    if marked ~= settled then
+      marked = settled
+      fence = math.floor((settled - 1) / ${MARKS_PER_FENCE})
+      mark = pack('${RECORD.format("settled", "settled")}', settled)
     end
     local state, flags, _, lane = byte(record, 1, ${RECORD.at.lane + 1})
     local f1, f2, f3, f4 = byte(record, ${RECORD.at.fence + 1}, ${RECORD.at.attempt})

@@ -107,6 +107,20 @@ test("the script for usual exchanges writes and answers exactly what the other o
   ).toBe("o".repeat(60));
 });
 
+test("an end is an end, whatever its outcome is called, and is repeated only under that name", async () => {
+  const at = prefix();
+  const store = await storeAt(at);
+  await store.insert(Array.from({ length: 4 }, () => jobOf()));
+  const held = await claim(store, { limit: 4 });
+  await store.close();
+  const names = ["completed", "failed", "failed", "release"] as const;
+  const ends = held.map((lease, index) => ({ ...settlementOf(lease, done(`"${index}"`, 1)), outcome: names[index]! }));
+  const now = Date.now();
+  expect((await byBoth(at, now, ends, [])).letters).toBe("oooo");
+  const repeats = [ends[0]!, ends[1]!, { ...ends[2]!, outcome: "completed" as const }, ends[3]!];
+  expect((await byBoth(at, now, repeats, [])).letters).toBe("ooso");
+});
+
 test("it takes nothing for a try or a turn that was repeated, nor from a paused queue", async () => {
   const at = prefix();
   const store = await storeAt(at);
