@@ -18,13 +18,15 @@ export interface MillraceSettings {
   readonly limitKey?: (job: number) => string;
   /** How many steps the handler of the bench stores. */
   readonly steps?: number;
+  /** How many workers share the slots, each with claims of its own. */
+  readonly workers?: number;
 }
 
 /** A client with default options. */
 export async function openMillrace(
   tree: Tree,
   { url }: { readonly url: string },
-  { work: workOptions = {}, handlers = {}, limitKey, steps = 0 }: MillraceSettings = {},
+  { work: workOptions = {}, handlers = {}, limitKey, steps = 0, workers = 1 }: MillraceSettings = {},
 ): Promise<MillraceQueue> {
   const client = await tree.connect(url);
   return {
@@ -33,7 +35,9 @@ export async function openMillrace(
     fill: (jobs) => enqueueMany(client, jobs, limitKey),
     work: async (load, onJobs) => {
       const bench = withSteps(steps, handlerOf(load, onJobs));
-      return client.work({ bench, ...handlers }, { ...workOptions, concurrency: load.slots });
+      const concurrency = Math.ceil(load.slots / workers);
+      const all = Array.from({ length: workers }, () => client.work({ bench, ...handlers }, { ...workOptions, concurrency }));
+      return { stop: async () => void (await Promise.all(all.map((worker) => worker.stop()))) };
     },
     close: () => client.close(),
   };

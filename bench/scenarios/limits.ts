@@ -12,6 +12,7 @@ const LOAD = { slots: 100, handlerMs: 0 };
 /** More than ever run at once. */
 const NEVER_REACHED = 100_000;
 const JOBS_A_KEY = 10;
+const MANY_WORKERS = 8;
 export const WITHOUT_LIMITS = "without keys and limits";
 
 /** What limits and keys cost, beside the same jobs without them. */
@@ -28,7 +29,8 @@ export const limits: Scenario = {
         { perKey: { running: NEVER_REACHED } },
         keysInTurn(1000),
       )),
-      ...(await drainManyKeys(session)),
+      ...(await drainManyKeys(session, 1)),
+      ...(await drainManyKeys(session, MANY_WORKERS)),
       ...(await drainBehindFullKey(session)),
     ];
   },
@@ -48,8 +50,8 @@ function drainWith(session: Session, what: string, wanted: LimitOptions | null, 
   return contest(session, what, session.ours(limited, settings), rate);
 }
 
-/** Each key may run one job at a time, so a claim takes one job from each of 100 lines. */
-function drainManyKeys(session: Session): Promise<Figure[]> {
+/** Each key may run one job at a time, so a claim takes one job from each of many lines. With several workers, claims meet at the same lines. */
+function drainManyKeys(session: Session, workers: number): Promise<Figure[]> {
   const { stored } = session.extent;
   const keys = Math.ceil(stored / JOBS_A_KEY);
   const rate = async (queue: MillraceQueue): Promise<number[]> => {
@@ -60,7 +62,8 @@ function drainManyKeys(session: Session): Promise<Figure[]> {
     await queue.client.configure(QUEUE, { limits: { perKey: { running: 1 } } });
     return rate(queue);
   };
-  return contest(session, `${inWords(keys)} keys, one job at a time each`, session.ours(limited, keysInTurn(keys)), rate);
+  const what = `${inWords(keys)} keys, one job at a time each${workers === 1 ? "" : `, ${workers} workers`}`;
+  return contest(session, what, session.ours(limited, { ...keysInTurn(keys), workers }), rate, { workers });
 }
 
 /** Jobs of other keys behind a backlog that may not start, because a job of its key runs all the time. */
@@ -102,6 +105,8 @@ function contest(
   what: string,
   ours: ReturnType<Session["ours"]>,
   plain: (queue: MillraceQueue) => Promise<number[]>,
+  settings: MillraceSettings = {},
 ): Promise<Figure[]> {
-  return session.contest([{ what: `drain, 100 slots, ${what}`, unit: "jobs/s" }], [ours[0]!, session.otherwise(WITHOUT_LIMITS, plain)]);
+  const without = session.otherwise(WITHOUT_LIMITS, plain, { settings });
+  return session.contest([{ what: `drain, 100 slots, ${what}`, unit: "jobs/s" }], [ours[0]!, without]);
 }
