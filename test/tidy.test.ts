@@ -3,7 +3,7 @@
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { bareNumbers } from "./tidy/bare-numbers.ts";
-import { missingFromDocs } from "./tidy/docs.ts";
+import { missingFromDocs, unmappedEngineFiles } from "./tidy/docs.ts";
 import { readTree, type Files } from "./tidy/files.ts";
 import { emptyNames, machineTraces, silencedTests } from "./tidy/habits.ts";
 import { wrongArrows } from "./tidy/import-arrows.ts";
@@ -280,6 +280,31 @@ const link = "[not](a-link.md)";
 ${fence}
 `;
     expect(missingFromDocs(filesOf({ ...known, "README.md": text }))).toEqual([]);
+  });
+});
+
+describe("docs map every engine", () => {
+  test("in our tree", () => {
+    expect(unmappedEngineFiles(tree)).toEqual([]);
+  });
+
+  test("a file that is under another engine or under none is seen", () => {
+    const map =
+      "## Engines\n\n`insert.ts`, `*-store.ts`\n\n### PostgreSQL\n\n`pool.ts`\n\n### Redis\n\n`keys.ts`\n\n## More\n\n`form.ts`\n";
+    const names = [
+      "postgres/insert",
+      "postgres/pool",
+      "redis/redis-store",
+      "redis/keys",
+      "redis/statements/take",
+      "redis/pool",
+      "redis/form",
+    ];
+    const sources = Object.fromEntries(names.map((name) => [`src/store/${name}.ts`, ""]));
+    expect(unmappedEngineFiles(filesOf({ "docs/ARCHITECTURE.md": map, ...sources }))).toEqual([
+      "docs/ARCHITECTURE.md does not map src/store/redis/pool.ts",
+      "docs/ARCHITECTURE.md does not map src/store/redis/form.ts",
+    ]);
   });
 });
 

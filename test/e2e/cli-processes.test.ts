@@ -174,6 +174,18 @@ describe("a worker", () => {
     const ended = await runCli(["worker", "--handlers", "./jobs.mjs", ...args], { cwd });
     expect(ended).toMatchObject({ code, stderr: expect.stringMatching(message) as string });
   });
+
+  test("says what to write instead of TypeScript that Node cannot run, and where", async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "jobs.ts"), "export enum Level {\n  low,\n}\nexport default { a() {} };");
+    const ended = await runCli(["worker", "--handlers", "./jobs.ts"], { cwd });
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(
+      /^millrace: --handlers \.\/jobs\.ts cannot be loaded: .*enum is not supported.*\. Node only removes types: write it without enums, /,
+    );
+    expect(ended.stderr).toMatch(/^\/.*\/jobs\.ts:1$/m);
+    expect(ended.stderr).not.toContain("node:internal");
+  });
 });
 
 describe("output", () => {

@@ -1,4 +1,4 @@
-// Docs name only what exists: links, scripts, paths, and the names that their code imports.
+// Docs name only what exists: links, scripts, paths, and the names that their code imports. And docs/ARCHITECTURE.md maps every engine.
 
 import path from "node:path";
 import type { Files } from "./files.ts";
@@ -13,6 +13,25 @@ export function missingFromDocs(files: Files): string[] {
         (trouble) => `${file}: ${trouble}`,
       ),
     );
+}
+
+const MAP = "docs/ARCHITECTURE.md";
+
+/** Each file in the folder of an engine that the map names neither under its engine nor among what all engines have. */
+export function unmappedEngineFiles(files: Files): string[] {
+  const [ofAll = "", ...sections] = sectionsOf(files.get(MAP) ?? "");
+  return [...files.keys()].flatMap((file) => {
+    const [, engine, name] = /^src\/store\/(\w+)\/([^/]+\.ts)$/.exec(file) ?? [];
+    if (engine === undefined || name === undefined || name.endsWith("-store.ts")) return [];
+    const ofEngine = sections.find((section) => section.toLowerCase().startsWith(engine)) ?? "";
+    return [ofAll, ofEngine].some((section) => section.includes(`\`${name}\``)) ? [] : [`${MAP} does not map ${file}`];
+  });
+}
+
+/** What stands under "Engines": first what all have, then each engine, which begins with its name. */
+function sectionsOf(text: string): string[] {
+  const engines = /^## Engines\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(text)?.[1] ?? "";
+  return engines.split(/^### /m);
 }
 
 function brokenLinks(files: Files, file: string, text: string): string[] {
