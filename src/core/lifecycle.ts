@@ -229,6 +229,8 @@ export interface Move {
   readonly edit?: { readonly payload: string; readonly facets: Facets | null } | undefined;
   /** `forget`: the job begins again without its steps. `retry`: it forgets those that failed. Default: keeps all. */
   readonly steps?: "forget" | "retry" | undefined;
+  /** A job that another transaction holds is left to a later try, although it is alone: others wait behind it. */
+  readonly leavesHeld?: true | undefined;
   /** The end of the job, for the one that called it: see `Ending`. Set if the move ends jobs. */
   readonly ending?: Ending | undefined;
 }

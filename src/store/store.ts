@@ -162,8 +162,8 @@ export interface Store extends Feed, Shared {
   // other, nor for a caller's transaction that completes one of them. The hint `notices` is sent to this process once they are committed.
 
   /**
-   * Stores steps under a lease, each in place of what has its name. Sets retryCount and lostCount to 0. `full`: the job would have more than
-   * MAX_STEPS steps or MAX_STEPS_BYTES of values; nothing is stored. A repeat stores the same again. A step keeps its startedAt and attempt.
+   * Stores steps under a lease, each in place of what has its name. Sets retryCount and lostCount to 0. `full`: with new ones the job would
+   * have more than MAX_STEPS steps, or it would have MAX_STEPS_BYTES of values; nothing is stored. A repeat stores the same again. A step keeps its startedAt and attempt.
    * Whoever suspends a job keeps its waits within MAX_STEPS: the store does not count them.
    */
   keepSteps(keeps: readonly (Lease & { readonly steps: readonly NewStep[] })[]): Promise<(LeaseAnswer | "full")[]>;
@@ -185,12 +185,16 @@ export interface Store extends Feed, Shared {
    *   step is of another kind: a signal ends nothing but a wait, and the end of a called job nothing but a call.
    * - A step that was done or timed out stays as it is. If the same `by` ended it before: `ok`, otherwise `late` with its state. The same if it
    *   failed by the same `by`.
-   * - `full`: it would exceed MAX_STEPS or MAX_STEPS_BYTES. An end that failed always fits.
+   * - `full`: as one more step it would exceed MAX_STEPS, or its value MAX_STEPS_BYTES. An end that failed always fits.
+   * - With a `life`, a job that another transaction holds is `locked`, also alone in its call: its notice comes again, and others must not wait.
    */
   endSteps(ends: readonly StepEnd[]): Promise<StepEndAnswer[]>;
 
-  /** Up to `limit` notices that are not dropped yet, in about the order in which they were stored; of several partitions, in turns. */
-  notices(limit: number): Promise<StoredNotice[]>;
+  /**
+   * Up to `limit` notices that are not dropped yet, in about the order in which they were stored; of several partitions, in turns. Those with the
+   * keys of `except` are left out. Of each partition about MAX_STEPS_READ_BYTES of text, and at least one.
+   */
+  notices(limit: number, except?: readonly string[]): Promise<StoredNotice[]>;
 
   /** Drops notices that were delivered. No error if one is gone. */
   dropNotices(keys: readonly string[]): Promise<void>;
@@ -200,6 +204,7 @@ export interface Store extends Feed, Shared {
   /**
    * Applies the move to each job whose status is one of `move.from`; otherwise answers the status that prevented it, which is never one of
    * `move.from`. Sends the hint `lease` if the job was running, `work` if it becomes pending.
+   * With `move.leavesHeld`, a job that another transaction holds is `locked`, also alone in its call.
    * `retries: "reset"` also resets snoozes; losses are only reset with `losses: "reset"`.
    * When a job leaves a terminal status, its last attempt n goes into the history, if n > 0 and the history has no n yet; completedAt is
    * cleared; and if its key has expired, the job loses it for good (another job may have it by now).

@@ -17,12 +17,15 @@ export function deliverDuty(parts: DutyParts): Duty {
   return {
     wokenBy: ["notices"],
     async turn() {
+      // They wait for another transaction, until the next turn: those behind them do not.
+      const left: string[] = [];
       for (;;) {
-        const notices = await store.notices(BATCH);
-        const delivered = notices.length === 0 ? [] : await deliver(parts, notices);
-        if (delivered.length > 0) await store.dropNotices(delivered);
-        // Those that are left wait for another transaction: another try at once would find the same.
-        if (delivered.length === 0 || isStopping()) return restsMs.deliver;
+        const notices = await store.notices(BATCH, left);
+        if (notices.length === 0) return restsMs.deliver;
+        const delivered = new Set(await deliver(parts, notices));
+        if (delivered.size > 0) await store.dropNotices([...delivered]);
+        left.push(...notices.flatMap(({ key }) => (delivered.has(key) ? [] : key)));
+        if (isStopping()) return restsMs.deliver;
         await letOthersRun();
       }
     },
@@ -132,7 +135,9 @@ async function cancelCalls(parts: DutyParts, cancels: readonly Keyed<string>[]):
 /** Whether all that a job called have ended, or are being cancelled. */
 async function cancelOpenCalls({ store, announce, clock }: DutyParts, id: string): Promise<boolean> {
   const manual = { action: "cancelled", by: null, reason: `job ${id}, which called it, was cancelled` } as const;
-  const answers = await inBatches(await openCalls(store, id), MAX_BATCH, (some) => store.change(some, CANCEL, manual));
+  const answers = await inBatches(await openCalls(store, id), MAX_BATCH, (some) =>
+    store.change(some, { ...CANCEL, leavesHeld: true }, manual),
+  );
   const cancelled = answers.flatMap((answer): Event[] => {
     if (answer.kind !== "ok") return [];
     const { id: jobId, type, queue } = answer.job;

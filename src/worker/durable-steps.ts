@@ -204,7 +204,7 @@ export class DurableSteps {
         field: "name",
       });
     }
-    if (!this.#stored.has(step) && this.#stored.size + this.#added === MAX_STEPS) throw this.#doesNotFit(step);
+    if (!this.#stored.has(step) && this.#stored.size + this.#added >= MAX_STEPS) throw this.#doesNotFit(step);
     if (!this.#stored.has(step)) this.#added++;
     this.#used.add(step);
     this.#begun++;

@@ -133,8 +133,8 @@ export const flowBugs: readonly PlantedBug[] = [
     needs: (plan) => hasFlows(plan) && (plan.faults.has("fail") || plan.faults.has("crash") || plan.faults.has("outage")),
     store: (inner) =>
       changed(inner, {
-        notices: async (limit) => {
-          const found = await inner.notices(limit);
+        notices: async (limit, except) => {
+          const found = await inner.notices(limit, except);
           await inner.dropNotices(found.map(({ key }) => key));
           return found;
         },
@@ -207,8 +207,8 @@ export const flowBugs: readonly PlantedBug[] = [
     needs: (plan) => hasFlows(plan) && plan.hasOperator,
     store: (inner) =>
       changed(inner, {
-        notices: async (limit) =>
-          (await inner.notices(limit)).map((each) =>
+        notices: async (limit, except) =>
+          (await inner.notices(limit, except)).map((each) =>
             each.notice.kind === "cancel" ? { ...each, notice: { ...each.notice, id: "nobody" } } : each,
           ),
       }),

@@ -64,7 +64,7 @@ const VERBS: Verbs<Context> = {
   keepSteps: (memory, keeps) => keeps.map((keep) => keepStepsUnder(memory, keep)),
   readSteps,
   endSteps: (memory, ends) => ends.map((end) => endStep(memory, end)),
-  notices: ({ notices }, limit) => notices.first(limit),
+  notices: ({ notices }, limit, except) => notices.first(limit, except),
   dropNotices: ({ notices }, keys) => notices.drop(keys),
   change: (memory, ids, move, manual) => ids.map((id) => changeJob(memory, id, move, manual)),
   remove: (memory, ids, from) => ids.map((id) => removeJob(memory, id, from)),

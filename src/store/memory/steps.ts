@@ -27,7 +27,7 @@ export class Steps {
     const names = new Set([...this.byName.keys(), ...steps.map(({ name }) => name)]);
     const kept = [...this.byName.values()].filter(({ name }) => !steps.some((step) => step.name === name));
     const bytes = [...kept, ...steps].reduce((sum, { value }) => sum + (value === null ? 0 : Buffer.byteLength(value)), 0);
-    return names.size <= MAX_STEPS && bytes <= MAX_STEPS_BYTES;
+    return names.size <= Math.max(MAX_STEPS, this.byName.size) && bytes <= MAX_STEPS_BYTES;
   }
 
   /** In the order of their names, by UTF-8. */
@@ -153,6 +153,12 @@ export function leaveNotice({ notices, feed }: Context, notice: Notice): void {
   feed.sendHint("notices");
 }
 
+/** The bytes of its one large part. */
+function bytesOf(notice: Notice): number {
+  if (notice.kind === "cancel") return 0;
+  return Buffer.byteLength((notice.kind === "end" ? notice.end.value : notice.job.payload) ?? "");
+}
+
 /** Notices in the order in which they came. */
 export class Notices {
   readonly #byKey = new Map<string, Notice>();
@@ -162,8 +168,17 @@ export class Notices {
     this.#byKey.set(String(++this.#last), structuredClone(notice));
   }
 
-  first(limit: number): StoredNotice[] {
-    return [...this.#byKey].slice(0, limit).map(([key, notice]) => ({ key, notice: structuredClone(notice) }));
+  first(limit: number, except: readonly string[] = []): StoredNotice[] {
+    const leftOut = new Set(except);
+    const first: StoredNotice[] = [];
+    let bytes = 0;
+    for (const [key, notice] of this.#byKey) {
+      if (leftOut.has(key)) continue;
+      bytes += bytesOf(notice);
+      if (first.length === limit || (first.length > 0 && bytes > MAX_STEPS_READ_BYTES)) break;
+      first.push({ key, notice: structuredClone(notice) });
+    }
+    return first;
   }
 
   drop(keys: readonly string[]): void {

@@ -63,7 +63,7 @@ export async function logsOf(context: Context, id: string, after: number, limit:
 async function change(
   context: Context,
   batch: readonly string[],
-  { from, transition, edit, steps, ending }: Move,
+  { from, transition, edit, steps, ending, leavesHeld }: Move,
   manual: Manual | undefined,
   onUnknown: () => void,
 ): Promise<ChangeAnswer[]> {
@@ -78,7 +78,7 @@ async function change(
     ending === undefined ? null : encodeEnding(ending),
   ];
   const ask = (on: Sql, careful: boolean): Promise<Row[]> => on.query(context.sql.change, [context.now(), careful, ...values]);
-  return askForChanges(context, batch.length, ask, onUnknown);
+  return askForChanges(context, batch.length, ask, onUnknown, leavesHeld);
 }
 
 /** What every notice of these ends says: its last fields, as `change` takes them. */
@@ -95,9 +95,10 @@ async function askForChanges(
   items: number,
   ask: (on: Sql, careful: boolean) => Promise<Row[]>,
   onUnknown: () => void,
+  leavesHeld?: boolean,
 ): Promise<ChangeAnswer[]> {
   const leavesOut = (rows: Row[]): boolean => rows.some(([, kind]) => kind === CHANGED.leftOut);
-  return readChanges(context, items, await waitOrLeaveOut(context.connections, { items, ask, leavesOut }, { onUnknown }));
+  return readChanges(context, items, await waitOrLeaveOut(context.connections, { items, leavesHeld, ask, leavesOut }, { onUnknown }));
 }
 
 async function readChanges(context: Context, count: number, rows: readonly Row[]): Promise<ChangeAnswer[]> {

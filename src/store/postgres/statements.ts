@@ -8,6 +8,7 @@ import { TIMES_BY_MINUTE_MS } from "../../core/counters.ts";
 import { MAX_MUTES } from "../../core/mute.ts";
 import { MAX_KEPT_SCHEMAS } from "../../core/payload-schema.ts";
 import { QUEUE_SETTINGS } from "../../core/queue.ts";
+import { MAX_STEPS_READ_BYTES } from "../../core/steps.ts";
 import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
 import { MOVED_STEP, STEP } from "../numbers.ts";
 import { sayUsed, sweepFunctions } from "./function-set.ts";
@@ -183,8 +184,11 @@ const others = (s: string, digest: string) => ({
   logs: `select ${LOG_COLUMNS} from ${s}.log where job = $1 and number > $2 order by number limit $3`,
   /** In: id. */
   manualChanges: `select change from ${s}.manual_change where job = $1 order by number`,
-  /** In: limit. Out: about the first ones first. */
-  notices: `select number, notice from ${s}.notice order by number limit $1`,
+  /** In: limit, numbers to leave out. Out: about the first ones first, and no more text than one read returns. The server knows lengths without reading texts. */
+  notices: `select number, notice from (
+      select *, row_number() over (order by number) as nth, sum(octet_length(notice)) over (order by number) as bytes
+      from (select number, notice from ${s}.notice where number <> all($2::bigint[]) order by number limit $1) n) t
+    where nth = 1 or bytes <= ${MAX_STEPS_READ_BYTES} order by number`,
   /** In: numbers. Passes over those that another process drops. */
   dropNotices: `delete from ${s}.notice where number = any(array(select number from ${s}.notice where number = any($1::bigint[]) for update skip locked))`,
   sayFunctionsUsed: sayUsed(s, digest),

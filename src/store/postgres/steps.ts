@@ -97,6 +97,7 @@ async function end(context: Context, ends: readonly StepEnd[]): Promise<StepEndA
   ];
   const rows = await waitOrLeaveOut(connections, {
     items: ends.length,
+    leavesHeld: ends.some(({ life }) => life !== null),
     ask: (on, careful) => on.query(sql.endSteps, [now(), careful, ...values]),
     leavesOut: (found) => found.some(([, kind]) => kind === STEP_ENDED.leftOut),
   });
@@ -126,8 +127,8 @@ function readEnded({ catalog }: Context, row: Row): StepEndAnswer {
   }
 }
 
-export async function readNotices({ connections, sql }: Context, limit: number): Promise<StoredNotice[]> {
-  const rows = await connections.call(sql.notices, [limit]);
+export async function readNotices({ connections, sql }: Context, limit: number, except: readonly string[] = []): Promise<StoredNotice[]> {
+  const rows = await connections.call(sql.notices, [limit, numbers(except.map(Number))]);
   return rows.map(([number, notice]) => ({ key: String(number), notice: readNotice(notice as string) }));
 }
 

@@ -31,17 +31,22 @@ function readEnd(id: string, text: string): Notice {
 }
 
 /** Asks every partition how many it has, then reads from those that have some. They take turns, so that none waits for another's backlog. */
-export async function readNotices(context: Context, limit: number): Promise<StoredNotice[]> {
+export async function readNotices(context: Context, limit: number, except: readonly string[] = []): Promise<StoredNotice[]> {
   const { session, keys, registry } = context;
   const partitions = [...(await registry.partitions()).keys()];
+  const leftOut = Map.groupBy(except.map(placeOf), ([partition]) => Number(partition));
+  const numbersLeftOut = (partition: number): string[] => (leftOut.get(partition) ?? []).map(([, number]) => number);
   const sizes = await Promise.all(
-    partitions.map(async (partition) => numberOf(await session.command("ZCARD", noticesKey(context, partition)))),
+    partitions.map(async (partition) => {
+      const stored = numberOf(await session.command("ZCARD", noticesKey(context, partition)));
+      return Math.max(0, stored - numbersLeftOut(partition).length);
+    }),
   );
   const shares = sharesOf(sizes, limit);
   const lists = await Promise.all(
     partitions.map(async (partition, index) => {
       if (shares[index] === 0) return [];
-      const parts = listOf(await session.run(NOTICES, keys.partition(partition), [String(shares[index])]));
+      const parts = listOf(await session.run(NOTICES, keys.partition(partition), [String(shares[index]), ...numbersLeftOut(partition)]));
       return Array.from({ length: parts.length / 2 }, (_, at) => ({
         key: `${partition} ${textOf(parts[2 * at])}`,
         notice: readNotice(parts[2 * at + 1] as Buffer),
@@ -53,6 +58,9 @@ export async function readNotices(context: Context, limit: number): Promise<Stor
 }
 
 const noticesKey = ({ keys }: Context, partition: number): string => `${keys.partition(partition)}:nt`;
+
+/** The key of a notice: its partition, and its number there. */
+const placeOf = (key: string): [partition: string, number: string] => key.split(" ") as [string, string];
 
 /** How many of each may be read: one of each, then another of each, until it is enough. */
 function sharesOf(sizes: readonly number[], limit: number): number[] {
@@ -72,7 +80,7 @@ function sharesOf(sizes: readonly number[], limit: number): number[] {
 }
 
 export async function dropNotices({ session, keys }: Context, dropped: readonly string[]): Promise<void> {
-  const places = dropped.map((key) => key.split(" ") as [string, string]);
+  const places = dropped.map(placeOf);
   await byPartition(
     places,
     ([partition]) => Number(partition),

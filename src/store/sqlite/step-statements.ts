@@ -1,4 +1,5 @@
 /** The SQL texts of steps and notices. The comment above each has its inputs, in order, and what an answer means. */
+import { MAX_STEPS_READ_BYTES } from "../../core/steps.ts";
 import { STEP_KIND, STEP_STATE } from "../numbers.ts";
 import { STEP_COLUMNS } from "./codec.ts";
 
@@ -8,9 +9,9 @@ import { STEP_COLUMNS } from "./codec.ts";
 export const PUT_STEP = `insert or replace into millrace_step (job, ${STEP_COLUMNS}) values (?${", ?".repeat(STEP_COLUMNS.split(",").length)})`;
 /** In: job, name. */
 export const FIND_STEP = `select ${STEP_COLUMNS} from millrace_step where job = ? and name = ?`;
-/** In: job, names as JSON. Out: how many other steps it has, and the bytes of their values. Reads no values. */
-export const SIZE_OF_OTHERS = `select count(*), coalesce(sum(octet_length(value)), 0) from millrace_step
-  where job = ? and name not in (select value from json_each(?))`;
+/** In: names as JSON, job. Out: how many steps it has, how many with other names, and the bytes of their values. Reads no values. */
+export const SIZES_BESIDE = `select count(*), count(*) filter (where is_other), coalesce(sum(bytes) filter (where is_other), 0)
+  from (select octet_length(value) as bytes, name not in (select value from json_each(?)) as is_other from millrace_step where job = ?)`;
 /** In: job, after which name. Out: name and bytes of each of its steps, in order. Reads no values. */
 export const SIZES_OF_STEPS = "select name, coalesce(octet_length(value), 0) from millrace_step where job = ? and name > ? order by name";
 /** In: job, after which name, up to which. */
@@ -33,8 +34,11 @@ export const RESET_COUNTS = "update millrace_job set retry_count = 0, lost_count
 
 /** In: JSON. */
 export const ADD_NOTICE = "insert into millrace_notice (notice) values (?)";
-/** In: limit. */
-export const FIRST_NOTICES = "select number, notice from millrace_notice order by number limit ?";
+/** In: numbers to leave out as JSON, limit. Out: no more text than one read returns, and at least one. */
+export const FIRST_NOTICES = `select number, notice from (
+    select *, row_number() over (order by number) as nth, sum(octet_length(notice)) over (order by number) as bytes
+    from (select number, notice from millrace_notice where number not in (select value from json_each(?)) order by number limit ?))
+  where nth = 1 or bytes <= ${MAX_STEPS_READ_BYTES} order by number`;
 /** Out: 1 if there is one. */
 export const HAS_NOTICES = "select 1 from millrace_notice limit 1";
 /** In: number. */

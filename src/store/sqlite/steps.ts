@@ -28,7 +28,7 @@ import {
   PUT_STEP,
   READ_STEPS,
   RESET_COUNTS,
-  SIZE_OF_OTHERS,
+  SIZES_BESIDE,
   SIZES_OF_STEPS,
 } from "./step-statements.ts";
 import type { Transaction, View } from "./transaction.ts";
@@ -54,10 +54,10 @@ class Steps {
   /** Whether it fits with these steps in place of what has their names. Cost: a step in the table for each step of the job. */
   fitsWith(steps: readonly Pick<StepRecord, "name" | "value">[]): boolean {
     const names = [...new Set(steps.map(({ name }) => name))];
-    const [others, bytes] =
-      this.#facts === null ? [0, 0] : (this.#tx.on.get(SIZE_OF_OTHERS, this.#job.seq, JSON.stringify(names)) as [number, number]);
+    const [all, others, bytes] =
+      this.#facts === null ? [0, 0, 0] : (this.#tx.on.get(SIZES_BESIDE, JSON.stringify(names), this.#job.seq) as [number, number, number]);
     const added = steps.reduce((sum, { value }) => sum + (value === null ? 0 : Buffer.byteLength(value)), 0);
-    return others + names.length <= MAX_STEPS && bytes + added <= MAX_STEPS_BYTES;
+    return others + names.length <= Math.max(MAX_STEPS, all) && bytes + added <= MAX_STEPS_BYTES;
   }
 
   put(step: StepRecord): void {
@@ -201,8 +201,8 @@ export function leaveNotice(tx: Transaction, notice: Notice): void {
   tx.sendHint({ topic: "notices" });
 }
 
-export function firstNotices({ on }: View, limit: number): StoredNotice[] {
-  const rows = on.all(FIRST_NOTICES, limit) as [number, string][];
+export function firstNotices({ on }: View, limit: number, except: readonly string[] = []): StoredNotice[] {
+  const rows = on.all(FIRST_NOTICES, JSON.stringify(except.map(Number)), limit) as [number, string][];
   return rows.map(([number, text]) => ({ key: String(number), notice: JSON.parse(text) as Notice }));
 }
 

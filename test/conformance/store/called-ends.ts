@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { deliveryOf } from "../../../src/core/delivery.ts";
 import { CANCEL, type Outcome, RETRY } from "../../../src/core/lifecycle.ts";
-import { callEnder, CALLERS, type Notice } from "../../../src/core/steps.ts";
+import { callEnder, CALLERS, endNotice, type Notice } from "../../../src/core/steps.ts";
 import type { Hint, LeasedRecord } from "../../../src/store/store.ts";
 import type { Engine } from "../harness.ts";
 import { BOOM, keepsOn, LEASE_MS, settlementOf, type World } from "../world.ts";
@@ -11,6 +11,7 @@ import {
   deliver,
   DONE,
   keep,
+  MIB,
   noticesOf,
   result,
   send,
@@ -19,6 +20,7 @@ import {
   suspended,
   suspension,
   taken,
+  textOf,
   told,
   wait,
 } from "./durable-work.ts";
@@ -248,6 +250,35 @@ export function calledEndsSuite(engine: Engine): void {
       await world.store.dropNotices([all[0]!.key]);
       await world.store.dropNotices([]);
       expect(await world.store.notices(10)).toEqual([]);
+    });
+
+    keeps("that the caller names are left out, and do not count", async (world) => {
+      for (const queue of ["one", "two", "one"]) await world.cancel((await suspended(world, [wait("w")], { queue })).id);
+      const all = await world.store.notices(10);
+      const [first, second, third] = all.map(({ key }) => key) as [string, string, string];
+      expect(await world.store.notices(10, [first])).toEqual(all.slice(1));
+      expect(await world.store.notices(1, [first, third])).toEqual([all[1]]);
+      expect(await world.store.notices(10, [first, second, third])).toEqual([]);
+    });
+
+    keeps("of much text come some at a time, and at least one", async (world) => {
+      const parent = await world.running({ queue: "parents" });
+      const names = Array.from({ length: 6 }, (_, index) => `c${index}`);
+      await world.store.insert(names.map((name) => childOf(world, parent, name)));
+      await suspend(world, parent, ...names.map(call));
+      const value = textOf(MIB);
+      for (const child of await world.claim()) {
+        const { id, fence } = child;
+        await send(world, { ...told(child), notice: endNotice(child.parent!, id, fence, { state: "done", value }) });
+      }
+      const sizes: number[] = [];
+      for (let left = names.length; left > 0;) {
+        const some = await world.store.notices(10);
+        sizes.push(some.length);
+        await world.store.dropNotices(some.map(({ key }) => key));
+        left -= some.length;
+      }
+      expect(sizes).toHaveLength(2);
     });
 
     keeps("of many queues are all found, also by another process, and those of one queue hide none", async (world) => {

@@ -3,7 +3,7 @@ import { RESTART } from "../../../src/core/lifecycle.ts";
 import { MAX_STEPS, MAX_STEPS_BYTES } from "../../../src/core/steps.ts";
 import type { Engine } from "../harness.ts";
 import { keepsOn, LEASE_MS } from "../world.ts";
-import { keep, MIB, read, result, signal, sleep, stepOf, stepsOf, taken, textOf, wait } from "./durable-work.ts";
+import { keep, MIB, read, result, signal, sleep, stepOf, stepsOf, suspend, taken, textOf, wait } from "./durable-work.ts";
 
 /** Names in the order of their UTF-8. In that of UTF-16 the last two change places. */
 const NAMES = [
@@ -220,6 +220,18 @@ export function stepsSuite(engine: Engine): void {
       expect(await keep(world, lease, result("step 0", "1"))).toBe("ok");
       expect(await signal(world, lease.id, "failed", { kind: "call", state: "failed", value: "{}" })).toEqual(taken(false));
       expect(await stepsOf(world, lease.id)).toHaveLength(MAX_STEPS + 1);
+    });
+
+    keeps("a step that is open ends, although signals that nobody waits for made them too many", async (world) => {
+      const lease = await world.running();
+      for (let index = 0; index < 10; index++) await signal(world, lease.id, `early ${index}`, { value: null });
+      const waits = Array.from({ length: MAX_STEPS }, (_, index) => wait(`w${index}`));
+      expect(await suspend(world, lease, ...waits)).toBe("ok");
+      expect(await signal(world, lease.id, "one more")).toEqual({ kind: "full" });
+      expect(await signal(world, lease.id, "w7")).toEqual(taken(true));
+      const again = await world.take();
+      expect(await keep(world, again, wait("w7"))).toBe("ok");
+      expect(await keep(world, again, wait("w7"), wait("one more"))).toBe("full");
     });
 
     keeps(`${MAX_STEPS_BYTES} bytes of values fit, one more does not`, async (world) => {

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
 import { CANCEL, type Outcome } from "../../../src/core/lifecycle.ts";
-import { MAX_STEP_BYTES, type Notice } from "../../../src/core/steps.ts";
+import { CALLERS, MAX_STEP_BYTES, type Notice } from "../../../src/core/steps.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { deliverDuty } from "../../../src/upkeep/deliver.ts";
 import { RESTS_MS } from "../../../src/upkeep/duty.ts";
@@ -55,7 +55,7 @@ async function startCaller(): Promise<{ readonly caller: string; readonly child:
 
 const statusesOf = async (...ids: readonly string[]): Promise<unknown[]> => (await store.find(ids)).map((job) => job?.status);
 const stepOf = async (id: string): Promise<unknown> => (await client.steps(id))[0]?.state;
-const noticesLeft = async (): Promise<number> => (await store.notices(10)).length;
+const noticesLeft = async (): Promise<number> => (await store.notices(1000)).length;
 
 /** The first answers of a verb, as while a transaction of somebody else holds the jobs. */
 function lockOnce(verb: "endSteps" | "change", skip = 0): void {
@@ -67,11 +67,14 @@ function lockOnce(verb: "endSteps" | "change", skip = 0): void {
   });
 }
 
-/** From now on the store has this notice alone, until it is dropped. */
-function giveNotice(notice: Notice): void {
-  let isThere = true;
-  store.notices = async () => (isThere ? [{ key: "given", notice }] : []);
-  store.dropNotices = async () => void (isThere = false);
+/** From now on the store has these notices alone, until they are dropped. */
+function giveNotices(...notices: readonly Notice[]): void {
+  const given = new Map(notices.map((notice, index) => [String(index), notice]));
+  store.notices = async (limit, except = []) =>
+    Array.from(given, ([key, notice]) => ({ key, notice }))
+      .filter(({ key }) => !except.includes(key))
+      .slice(0, limit);
+  store.dropNotices = async (keys) => keys.forEach((key) => given.delete(key));
 }
 
 describe("a notice of a job that somebody else holds is delivered later", () => {
@@ -107,7 +110,7 @@ describe("a notice of a job that somebody else holds is delivered later", () => 
     await runNext(success);
     await store.dropNotices((await store.notices(10)).map(({ key }) => key));
     const [job] = await store.find([child]);
-    giveNotice({ kind: "insert", job: { ...job!, delayMs: 0, runAt: null, keyTtlMs: 0, fingerprint: null } });
+    giveNotices({ kind: "insert", job: { ...job!, delayMs: 0, runAt: null, keyTtlMs: 0, fingerprint: null } });
     lockOnce("endSteps");
     await deliver();
     expect([await noticesLeft(), await stepOf(caller)]).toEqual([1, "open"]);
@@ -124,6 +127,24 @@ describe("a notice of a job that somebody else holds is delivered later", () => 
     await deliver();
     expect([...(await statusesOf(child)), await noticesLeft()]).toEqual(["cancelled", 0]);
   });
+});
+
+test("notices of a job that somebody else holds keep none behind them, however many they are", async () => {
+  const held = await startCaller();
+  const free = await startCaller();
+  const end = { name: "part", kind: "call", state: "done", value: "1", life: 1, from: CALLERS } as const;
+  const ends = [
+    ...Array.from({ length: 450 }, (_, index) => ({ ...end, id: held.caller, by: `x ${index}` })),
+    { ...end, id: free.caller, by: "y 1" },
+  ];
+  giveNotices(...ends.map((each): Notice => ({ kind: "end", end: each })));
+  const endSteps = store.endSteps.bind(store);
+  store.endSteps = async (given) => {
+    const answers = await endSteps(given.filter(({ id }) => id !== held.caller));
+    return given.map(({ id }) => (id === held.caller ? { kind: "locked" } : answers.shift()!));
+  };
+  await deliver();
+  expect([await stepOf(held.caller), await stepOf(free.caller), await noticesLeft()]).toEqual(["open", "done", 450]);
 });
 
 describe("a notice that comes late changes nothing", () => {
@@ -154,7 +175,7 @@ describe("a notice that comes late changes nothing", () => {
     await runNext(failure);
     await client.retry(caller);
     expect(await client.steps(caller)).toEqual([]);
-    giveNotice(again[0]!.notice);
+    giveNotices(again[0]!.notice);
     await deliver();
     expect(await client.steps(caller)).toEqual([]);
   });

@@ -42,9 +42,10 @@ begin
   v_full := array(
     select h.ord from unnest(v_ids, v_ords) h(id, ord)
     cross join lateral (select count(*) as steps, sum(${bytesOf("k.value")}) as bytes from ${KEPT} where k.ord = h.ord) n
-    cross join lateral (select count(*) as steps, coalesce(sum(${bytesOf("t.value")}), 0) as bytes from ${s}.step t
-      where t.job = h.id and not exists (select from ${KEPT} where k.ord = h.ord and k.name = t.name)) t
-    where n.steps + t.steps > ${MAX_STEPS} or n.bytes + t.bytes > ${MAX_STEPS_BYTES});
+    cross join lateral (select count(*) as all_steps, count(*) filter (where is_other) as steps, coalesce(sum(bytes) filter (where is_other), 0) as bytes
+      from (select ${bytesOf("t.value")} as bytes, not exists (select from ${KEPT} where k.ord = h.ord and k.name = t.name) as is_other
+        from ${s}.step t where t.job = h.id) t) t
+    where n.steps + t.steps > greatest(${MAX_STEPS}, t.all_steps) or n.bytes + t.bytes > ${MAX_STEPS_BYTES});
   insert into ${s}.step (job, name, kind, state, value, until, started_at, ended_at, attempt, detail)
   select h.id, k.name, k.kind, k.state, k.value, v_now + k.until, v_now, case when k.state <> ${STEP_STATE.open} then v_now end, h.attempt, k.detail
   from unnest(v_ids, v_ords, v_attempts) h(id, ord, attempt) join ${KEPT} on k.ord = h.ord where h.ord <> all(v_full)
@@ -183,7 +184,7 @@ begin
         out_kind := ${STEP_ENDED.ok};
       elsif v_step.state in (${STEP_STATE.done}, ${STEP_STATE.timeout}) then
         out_kind := ${STEP_ENDED.late};
-      elsif v_end.state <> ${STEP_STATE.failed} and (v_steps + case when v_step.state is null then 1 else 0 end > ${MAX_STEPS}
+      elsif v_end.state <> ${STEP_STATE.failed} and (v_step.state is null and v_steps >= ${MAX_STEPS}
         or v_bytes - coalesce(v_step.bytes, 0) + ${bytesOf("v_end.value")} > ${MAX_STEPS_BYTES}) then
         out_kind := ${STEP_ENDED.full};
       else

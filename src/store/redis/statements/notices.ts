@@ -17,20 +17,25 @@ end
 
 /**
  * Reads the first notices: about as many bytes as one read of steps returns, and at least one.
- * In: now; limit. Out: (number, text) …
+ * In: now; limit; numbers to leave out …. Out: (number, text) …
  */
 export const NOTICES: Script = script(
   "notices",
   TIME,
   RECORDS,
   `
-local list, bytes = {}, 0
-for rank = 0, tonumber(ARGV[2]) - 1 do
+local list, bytes, except, rank = {}, 0, {}, 0
+for index = 3, #ARGV do except[ARGV[index]] = true end
+while #list < 2 * tonumber(ARGV[2]) do
   local found = redis.call('ZRANGE', B .. 'nt', rank, rank, 'WITHSCORES')
-  bytes = bytes + #(found[1] or '')
-  if not found[1] or (rank > 0 and bytes > ${MAX_STEPS_READ_BYTES}) then break end
-  list[#list + 1] = found[2]
-  list[#list + 1] = ${MEMBER.rest("found[1]")}
+  if not found[1] then break end
+  if not except[found[2]] then
+    bytes = bytes + #found[1]
+    if #list > 0 and bytes > ${MAX_STEPS_READ_BYTES} then break end
+    list[#list + 1] = found[2]
+    list[#list + 1] = ${MEMBER.rest("found[1]")}
+  end
+  rank = rank + 1
 end
 return list
 `,

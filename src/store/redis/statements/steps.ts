@@ -117,7 +117,7 @@ local function befores(steps, first, till)
     local length = ${isSet("has", STEP_HAS.value)} and #ARGV[at + 6] or 0
     bytes, lengths[name] = bytes + length - lengths[name], length
   end
-  if size > ${MAX_STEPS} or bytes > ${MAX_STEPS_BYTES} then return nil end
+  if size > math.max(${MAX_STEPS}, steps.size) or bytes > ${MAX_STEPS_BYTES} then return nil end
   return found
 end
 
@@ -254,8 +254,9 @@ local function endStep(id, from, name, kind, state, value, by, life)
     if before.by == by then return { 'o', lane } end
     if before.state ~= ${STEP_STATE.failed} then return { 'l', before.state } end
   end
-  local size, bytes = steps.size + (before and 0 or 1), steps.bytes + (value and #value or 0) - (before and before.bytes or 0)
-  if state ~= ${STEP_STATE.failed} and (size > ${MAX_STEPS} or bytes > ${MAX_STEPS_BYTES}) then return { 'f', 0 } end
+  local bytes = steps.bytes + (value and #value or 0) - (before and before.bytes or 0)
+  local isTooMany = not before and steps.size >= ${MAX_STEPS}
+  if state ~= ${STEP_STATE.failed} and (isTooMany or bytes > ${MAX_STEPS_BYTES}) then return { 'f', 0 } end
   local step = { kind = kind, state = state, startedAt = now, endedAt = now, attempt = attempt, by = by }
   if before then step.startedAt, step.attempt, step.dueAt, step.detail = before.startedAt, before.attempt, before.dueAt, before.detail end
   putStep(steps, name, step, value, before)

@@ -37,6 +37,34 @@ describe("nobody waits for a stranger", () => {
     expect(await store.endSteps([ends[1]!])).toMatchObject([{ kind: "ok", woke: true }]);
   });
 
+  test("the end of a called job, alone in its call, does not wait for who holds its caller; a signal does", async () => {
+    const url = freshUrl(server());
+    const store = await openStoreOn(url);
+    const [lease] = await running(store, 1);
+    await store.exchange([suspension(lease!, [call("c"), wait("w")])], []);
+    const client = await connectedTo(server());
+    await client.query("begin");
+    await client.query(`select from ${schemaOf(url)}.blocked where id = $1 for update`, [lease!.id]);
+    const end = signalTo(lease!.id, "c", { kind: "call", life: 1, from: CALLERS });
+    expect(await store.endSteps([end])).toEqual([{ kind: "locked" }]);
+    const signalled = store.endSteps([signalTo(lease!.id, "w")]);
+    await client.query("rollback");
+    expect(await signalled).toMatchObject([{ kind: "ok", woke: true }]);
+    expect(await store.endSteps([end])).toMatchObject([{ kind: "ok", woke: false }]);
+  });
+
+  test("a move that leaves held jobs does not wait for one that is alone in its call", async () => {
+    const url = freshUrl(server());
+    const store = await openStoreOn(url);
+    const [lease] = await running(store, 1);
+    const client = await connectedTo(server());
+    await client.query("begin");
+    await store.within(client)!.settle([settlementOf(lease!, COMPLETED)]);
+    expect(await store.change([lease!.id], { ...CANCEL, leavesHeld: true })).toEqual([{ kind: "locked" }]);
+    await client.query("rollback");
+    expect(await store.change([lease!.id], { ...CANCEL, leavesHeld: true })).toMatchObject([{ kind: "ok", was: "running" }]);
+  });
+
   test("steps of a lease that somebody holds are left out, the others of the call are kept", async () => {
     const store = await openStoreOn(freshUrl(server()));
     const leases = await running(store, 3);

@@ -81,7 +81,7 @@ const INDEXES: [name: string, text: string, index: string][] = [
   ["the job of some steps", stepStatements.JOB_OF_STEPS, "sqlite_autoindex_millrace_job_1"],
   ["a step", stepStatements.FIND_STEP, "millrace_step USING PRIMARY KEY (job=? AND name=?)"],
   ["a page of steps", stepStatements.READ_STEPS, "millrace_step USING PRIMARY KEY (job=? AND name>? AND name<?)"],
-  ["how large the steps of a job are", stepStatements.SIZE_OF_OTHERS, "millrace_step USING PRIMARY KEY (job=?)"],
+  ["how large the steps of a job are", stepStatements.SIZES_BESIDE, "millrace_step USING PRIMARY KEY (job=?)"],
   ["steps that are overdue", stepStatements.END_OVERDUE, "millrace_step USING PRIMARY KEY (job=?)"],
 ];
 
