@@ -1,6 +1,7 @@
 import type { Facets } from "./facets.ts";
 import { withTexts } from "./json-text.ts";
-import type { Parent } from "./steps.ts";
+import type { MemberText } from "./flow.ts";
+import type { Notice, Parent } from "./steps.ts";
 
 /** All statuses of a job. lifecycle.ts has the ways from one to another. */
 export const STATUSES = ["scheduled", "pending", "running", "retrying", "blocked", "completed", "failed", "dead", "cancelled"] as const;
@@ -132,7 +133,7 @@ export interface JobRecord {
   readonly cost: number;
   /** Whether it may have steps: see steps.ts. */
   readonly hasSteps: boolean;
-  /** The job that called it, if one did. */
+  /** The job that called it, or the flow that it is a member of. */
   readonly parent: Parent | null;
   /** The worker of the latest attempt; shown only while the job runs. */
   readonly workerId: string | null;
@@ -284,8 +285,17 @@ export interface NewJob {
   /** See limits.ts. */
   readonly limitKey: string | null;
   readonly cost: number;
-  /** The job that calls it: its end is told there. */
+  /** The job that calls it, or the flow that it is a member of: its end is told there. */
   readonly parent?: Parent | null | undefined;
+  /** It is a flow: what is stored beside it in the same commit. */
+  readonly flow?: NewFlow | undefined;
+}
+
+/** A flow to store: see flow.ts. Its texts are the core's. */
+export interface NewFlow {
+  readonly head: string;
+  readonly members: readonly MemberText[];
+  readonly notices: readonly Notice[];
 }
 
 /** What internal jobs have in common: due at once, without priority, keys, tags, meta and a backoff of their own. */

@@ -231,13 +231,13 @@ export interface Move {
   readonly steps?: "forget" | "retry" | undefined;
   /** A job that another transaction holds is left to a later try, although it is alone: others wait behind it. */
   readonly leavesHeld?: true | undefined;
-  /** The end of the job, for the one that called it: see `Ending`. Set if the move ends jobs. */
+  /** What the parent of a job is told: see `Ending`. Set if the move ends jobs, or retries members of flows. */
   readonly ending?: Ending | undefined;
 }
 
-/** How a job ended, as the job that called it keeps it. */
+/** How a job ended, as its parent keeps it. `open`: it has not, because somebody retried it; only flows are told. */
 export interface Ending {
-  readonly state: "done" | "failed";
+  readonly state: "done" | "failed" | "open";
   /** JSON: the result, or a CallError. */
   readonly value: string | null;
 }

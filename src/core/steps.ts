@@ -84,7 +84,8 @@ export interface StepEnd {
   readonly id: string;
   readonly name: string;
   readonly kind: StepKind;
-  readonly state: Exclude<StepState, "open">;
+  /** `open` only if a flow is told: see Notice. */
+  readonly state: StepState;
   readonly value: string | null;
   readonly by: string;
   /** Only if the job is in this life; null: in any. */
@@ -114,12 +115,29 @@ export function detailOf({ detail }: Pick<StepRecord, "detail">): StepDetail {
  * each delivery can be repeated.
  */
 export type Notice =
-  /** A called job ended: its parent's step ends. */
+  /**
+   * A job that has a parent ended. The parent of a called job is the job that called it, whose step ends. The parent of a member is its flow;
+   * it is also told (`open`) when somebody retries a member by hand.
+   */
   | { readonly kind: "end"; readonly end: StepEnd }
   /** A job to insert that could not be inserted in the same commit; or one that has ended before it was called again. */
   | { readonly kind: "insert"; readonly job: NewJob }
   /** The job was cancelled: its open calls are cancelled, too. */
-  | { readonly kind: "cancel"; readonly id: string };
+  | { readonly kind: "cancel"; readonly id: string }
+  /** Work for a flow: see flow.ts. */
+  | FlowNotice;
+
+/** Work for a flow. `end` and `cancel` name no members. */
+export interface FlowNotice {
+  readonly kind: "flow";
+  readonly id: string;
+  /**
+   * `start`: store the jobs of these members. `act`: do with their jobs what the states of these members say. `end`: give the flow's own job the
+   * status of the flow. `cancel`: cancel all members.
+   */
+  readonly work: "start" | "act" | "end" | "cancel";
+  readonly names: readonly string[];
+}
 
 /** The error of a called job, as its parent keeps it. */
 export type CallError = Pick<JobError, "name" | "message" | "kind"> & { readonly status: Status };

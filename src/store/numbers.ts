@@ -83,7 +83,7 @@ const STEP_STATES_BY_NUMBER = byNumber<StepState>(STEP_STATE);
 export const stepKindOf = (kind: number): StepKind => KINDS_BY_NUMBER[kind]!;
 export const stepStateOf = (state: number): StepState => STEP_STATES_BY_NUMBER[state]!;
 
-export const NOTICE = { end: 0, insert: 1, cancel: 2 } as const satisfies Record<Notice["kind"], number>;
+export const NOTICE = { end: 0, insert: 1, cancel: 2, flow: 3 } as const satisfies Record<Notice["kind"], number>;
 
 // ── What is counted ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

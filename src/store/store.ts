@@ -35,6 +35,7 @@ import type { Counter, TimeKind } from "../core/counters.ts";
 import type { FoundGroup } from "../core/error-tally.ts";
 import type { Event } from "../core/event.ts";
 import type { Filter } from "../core/filter.ts";
+import type { MemberText } from "../core/flow.ts";
 import type { Sort } from "../core/list-order.ts";
 import type { Attempt, JobRecord, JobSummaryRecord, LogLine, NewJob, PriorityLevel, Progress, Status } from "../core/job.ts";
 import type { LeaseAnswer } from "../core/lease.ts";
@@ -84,6 +85,7 @@ export interface Store extends Feed, Shared {
    * - A queue whose pending + scheduled + retrying jobs have reached its capacity: `full`. The same for the jobs of a limit key that has
    *   reached its `waiting`: `full` with that key. A refused job leaves nothing behind, not even a key. Inside a caller's transaction both
    *   are checked against what is committed. A job with a `parent` always fits.
+   * - A job with a `flow` is stored with its members and notices, in one commit (see "Jobs run after each other").
    * - The facets of a job are stored with it, and it enters the index of each (queue, field, value) in the same commit. It leaves them when
    *   it is removed or pruned.
    */
@@ -156,8 +158,8 @@ export interface Store extends Feed, Shared {
   // Its `calls` are inserted in the same commit, in any queue. If one cannot be (Redis: another partition), a notice `insert` is stored instead.
   // A known one that has ended (an earlier life called it) leaves such a notice too: whoever delivers it tells its end again.
   //
-  // ENDS OF CALLED JOBS. A settlement may have a `notice`, and a move an `ending`: a job that it ends and that has a parent leaves a notice
-  // `end` for that parent, with `by` of its id and fence (`callEnder` in core/steps.ts). A job with steps that a move cancels leaves a notice
+  // WHAT JOBS TELL THEIR PARENT. A settlement may have a `notice`, and a move an `ending`: a job that it moves and that has a parent leaves a notice
+  // `end` for that parent, with `by` of its id and fence after the move (`callEnder` in core/steps.ts). A job with steps that a move cancels leaves a notice
   // `cancel`. All of them are in the same commit. They lock no row of another job, so two children that end together do not wait for each
   // other, nor for a caller's transaction that completes one of them. The hint `notices` is sent to this process once they are committed.
 
@@ -198,6 +200,25 @@ export interface Store extends Feed, Shared {
 
   /** Drops notices that were delivered. No error if one is gone. */
   dropNotices(keys: readonly string[]): Promise<void>;
+
+  // ── Jobs run after each other (core/flow.ts) ───────────────────────────────────────────────────────────────────────────────────
+  //
+  // A job with a `flow` is a flow: it is in FLOW_QUEUE. Beside it are kept, from the commit that inserts it until it is removed or pruned: a head, and members by name
+  // with a plan and a state. All of them are texts that the store does not read. `version` is 1, and one more for each change. The notices of
+  // a flow and of its changes are stored in the same commit, in the partition of the flow. Jobs that are no flows cost no verb anything.
+
+  /**
+   * The head of each flow, and those of the named members that it has, in any order; or if none are named, members in the order of the engine,
+   * which does not change, from after `after` on: `limit` of them at most, and about MAX_STEPS_READ_BYTES of text, but at least one. `cursor` is
+   * null at the end, and for named ones. Null if there is no such flow.
+   */
+  readFlows(reads: readonly FlowRead[]): Promise<(FlowPage | null)[]>;
+
+  /**
+   * Changes flows whose version is still `version`: the head, the states of members that are there, and members that are added. `stale`
+   * if somebody was faster (or if this is the repeat of a change that was applied), `missing` if there is no such flow: nothing changes.
+   */
+  changeFlows(changes: readonly FlowChange[]): Promise<FlowChangeAnswer[]>;
 
   // ── Jobs are managed ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -554,6 +575,33 @@ export type StepEndAnswer =
   | { readonly kind: "refused"; readonly status: Status }
   | { readonly kind: "missing" }
   | { readonly kind: "locked" };
+
+export interface FlowRead {
+  readonly id: string;
+  readonly names?: readonly string[] | undefined;
+  /** Without names. */
+  readonly after?: string | null | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface FlowPage {
+  readonly now: number;
+  readonly version: number;
+  readonly head: string;
+  readonly members: readonly MemberText[];
+  readonly cursor: string | null;
+}
+
+export interface FlowChange {
+  readonly id: string;
+  readonly version: number;
+  readonly head: string;
+  readonly states: readonly Pick<MemberText, "name" | "state">[];
+  readonly added: readonly MemberText[];
+  readonly notices: readonly Notice[];
+}
+
+export type FlowChangeAnswer = "ok" | "stale" | "missing" | "locked";
 
 export interface StoredNotice {
   /** For `dropNotices`. */

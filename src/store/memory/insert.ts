@@ -3,13 +3,15 @@ import { decodeLimits } from "../../core/limits.ts";
 import { levelNumber } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
 import type { Context } from "./context.ts";
+import { storeFlow } from "./flows.ts";
 import type { Key } from "./keys.ts";
 import type { StoredQueue } from "./queues.ts";
 import type { JobsBySequence } from "./jobs-by-sequence.ts";
 import { type Mutable, NO_CHANGES, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
 
 /** Inserts a job, or says why not. A refused job leaves nothing behind. */
-export function insertJob({ jobs, counters, now }: Context, job: NewJob): InsertAnswer {
+export function insertJob(memory: Context, job: NewJob): InsertAnswer {
+  const { jobs, counters, now } = memory;
   const same = jobs.get(job.id);
   if (same !== undefined) return created(same);
   const queue = jobs.queueOf(job.queue);
@@ -25,6 +27,7 @@ export function insertJob({ jobs, counters, now }: Context, job: NewJob): Insert
   if (job.idempotencyKey !== null) jobs.keys.give(stored, job.idempotencyKey, job.fingerprint);
   counters.count(stored.counters, "enqueued", now);
   jobs.add(stored);
+  if (job.flow !== undefined) stored.flow = storeFlow(memory, job.flow);
   return created(stored);
 }
 
@@ -59,6 +62,7 @@ function newStoredJob(record: Mutable<JobRecord>, queue: StoredQueue, bySequence
     changes: NO_CHANGES,
     logs: null,
     steps: null,
+    flow: null,
     wakeAt: null,
     isResumed: false,
     wasFree: false,

@@ -3,6 +3,7 @@ import { bindStore, type Verbs } from "../bind-store.ts";
 import type { Store } from "../store.ts";
 import { Context } from "./context.ts";
 import { claimJobs, extendLease, keepStepsUnder, settleJob, writeNote } from "./exchange.ts";
+import { changeFlow, readFlow } from "./flows.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { insertJob } from "./insert.ts";
 import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
@@ -64,6 +65,8 @@ const VERBS: Verbs<Context> = {
   keepSteps: (memory, keeps) => keeps.map((keep) => keepStepsUnder(memory, keep)),
   readSteps,
   endSteps: (memory, ends) => ends.map((end) => endStep(memory, end)),
+  readFlows: (memory, reads) => reads.map((read) => readFlow(memory, read)),
+  changeFlows: (memory, changes) => changes.map((change) => changeFlow(memory, change)),
   notices: ({ notices }, limit, except) => notices.first(limit, except),
   dropNotices: ({ notices }, keys) => notices.drop(keys),
   change: (memory, ids, move, manual) => ids.map((id) => changeJob(memory, id, move, manual)),

@@ -155,8 +155,8 @@ export function leaveNotice({ notices, feed }: Context, notice: Notice): void {
 
 /** The bytes of its one large part. */
 function bytesOf(notice: Notice): number {
-  if (notice.kind === "cancel") return 0;
-  return Buffer.byteLength((notice.kind === "end" ? notice.end.value : notice.job.payload) ?? "");
+  if (notice.kind === "end") return Buffer.byteLength(notice.end.value ?? "");
+  return notice.kind === "insert" ? Buffer.byteLength(notice.job.payload) : 0;
 }
 
 /** Notices in the order in which they came. */

@@ -2,6 +2,7 @@ import { type Attempt, attemptOutcome, type JobRecord, type JobSummaryRecord, ty
 import type { Outcome } from "../../core/lifecycle.ts";
 import type { ManualChange } from "../../core/manual-change.ts";
 import type { LeasedRecord } from "../store.ts";
+import type { StoredFlow } from "./flows.ts";
 import type { Key } from "./keys.ts";
 import type { LineItem } from "./line.ts";
 import type { TypeCounters } from "./counters.ts";
@@ -36,6 +37,8 @@ export interface StoredJob extends LineItem {
   changes: readonly ManualChange[];
   logs: LogLine[] | null;
   steps: Steps | null;
+  /** What is kept beside it if it is a flow. */
+  flow: StoredFlow | null;
   /** When a suspended job becomes pending by itself, while it is blocked. */
   wakeAt: number | null;
   /** It was suspended: its next claim takes no units of a rate. */

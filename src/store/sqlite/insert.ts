@@ -4,6 +4,8 @@ import { STATE, statusOf } from "../numbers.ts";
 import type { InsertAnswer } from "../store.ts";
 import { encodeExtra, hexToId, ID_BYTES, idToBlob, laneOf, readJob, type Row } from "./codec.ts";
 import type { QueueRow } from "./catalog.ts";
+import { SEQ_OF_FLOW } from "./flow-statements.ts";
+import { storeFlow } from "./flows.ts";
 import { keyedLane } from "./lane-numbers.ts";
 import { waitingOfFullKey } from "./limits.ts";
 import { countWaiting, lineFor } from "./lines.ts";
@@ -47,6 +49,7 @@ function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): I
   if (!isNew) return answerKnownId(tx, id)!;
   if (job.facets !== null) for (const [field, value] of Object.entries(job.facets)) tx.on.run(ADD_FACET, queue.id, field, value);
   if (job.idempotencyKey !== null) tx.on.run(PUT_KEY, queue.id, job.idempotencyKey, id, job.fingerprint);
+  if (job.flow !== undefined) storeFlow(tx, tx.on.number(SEQ_OF_FLOW, id)!, job.flow);
   tx.counts.move(queue.id, job.priority, null, state);
   tx.counts.count(queue.id, tx.catalog.countedAs(lane), "enqueued");
   if (state === STATE.pending) tx.sendHint({ topic: "work", queue: job.queue });

@@ -1,4 +1,5 @@
 import type { Facets } from "../../core/facets.ts";
+import { FLOW_QUEUE } from "../../core/flow.ts";
 import { type Attempt, attemptOutcome, type JobRecord, type JobSummaryRecord, type LogLine, type Status, WAITING } from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import { type Manual, type ManualChange, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
@@ -8,6 +9,7 @@ import { readError } from "../stored-error.ts";
 import { encodeManual, readManualChange } from "../stored-manual-change.ts";
 import { changedExtra, facetsIn, idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
 import { isKeyed } from "./lane-numbers.ts";
+import { deleteFlow } from "./flows.ts";
 import { EXTRA_OF_JOB } from "./limit-statements.ts";
 import { countWaiting, finishMove } from "./lines.ts";
 import {
@@ -83,6 +85,7 @@ export function removeJob(tx: Transaction, id: string, from: readonly Status[]):
 export function deleteJob(tx: Transaction, queue: number, seq: number, job: Pick<JobSummaryRecord, "facets" | "hasSteps">): void {
   dropFacets(tx, queue, seq, job.facets);
   if (job.hasSteps) tx.on.run(DELETE_STEPS, seq);
+  if (tx.catalog.queueById(queue).name === FLOW_QUEUE) deleteFlow(tx, seq);
   tx.on.run(DELETE_JOB, seq);
   tx.on.run(DELETE_ATTEMPTS, seq);
   tx.on.run(DELETE_LOGS, seq);

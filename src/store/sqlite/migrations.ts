@@ -267,6 +267,12 @@ export const STEPS: readonly string[] = [
   create table millrace_notice (number integer primary key autoincrement, notice text not null);
   create index millrace_suspended on millrace_job (lease_until) where state = 8 and lease_until is not null;
   `,
+  // Flows: what is kept beside them.
+  `
+  create table millrace_flow (job integer primary key, version int not null, head text not null);
+  create table millrace_member (flow int not null, name text not null, plan text not null, state text not null);
+  create unique index millrace_member_name on millrace_member (flow, name);
+  `,
 ];
 
 export const SCHEMA_VERSION: number = STEPS.length;

@@ -7,6 +7,7 @@ import { Connection } from "./connection.ts";
 import { openDatabase, readGivenDatabase } from "./database.ts";
 import { exchange, extendLease, isDurable, keepStepsUnder, writeNote } from "./exchange.ts";
 import { SqliteFeed } from "./feed.ts";
+import { changeFlow, readFlow } from "./flows.ts";
 import { errorCounts, facetValues, groupErrors } from "./groups.ts";
 import { insertJobs } from "./insert.ts";
 import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
@@ -108,6 +109,8 @@ const VERBS: Verbs<Writer> = {
   readSteps: (writer, id, fence, after) =>
     fence === null ? writer.read((view) => readSteps(view, id, after)) : writer.run(true, (tx) => readLeasedSteps(tx, id, fence, after)),
   endSteps: durably((tx, ends) => ends.map((end) => endStep(tx, end))),
+  readFlows: reading((view, reads) => reads.map((read) => readFlow(view, read))),
+  changeFlows: durably((tx, changes) => changes.map((change) => changeFlow(tx, change))),
   notices: reading(firstNotices),
   // A notice that a power cut brings back is delivered again.
   dropNotices: withoutSync(dropNotices),

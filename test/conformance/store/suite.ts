@@ -13,6 +13,7 @@ import { counterSuite } from "./counter.ts";
 import { exceptQueuesSuite } from "./except-queues.ts";
 import { facetSuite } from "./facets.ts";
 import { feedSuite } from "./feed.ts";
+import { flowsSuite } from "./flows.ts";
 import { followUpSuite } from "./follow-up.ts";
 import { groupSuite } from "./groups.ts";
 import { inputSuite } from "./input.ts";
@@ -78,6 +79,7 @@ const FAMILIES = [
   stepLivesSuite,
   callsSuite,
   calledEndsSuite,
+  flowsSuite,
   transitionsSuite,
   querySuite,
   listOrderSuite,
