@@ -1,7 +1,9 @@
 import type { BulkAction } from "../core/bulk.ts";
 import type { Event } from "../core/event.ts";
 import type { JobSummaryRecord, Status } from "../core/job.ts";
-import { CANCEL, RETRY, retryAfter } from "../core/lifecycle.ts";
+import { retryMember } from "../core/flow.ts";
+import { isFlowParent } from "../core/flow-parent.ts";
+import { CANCEL, type Move, RETRY, retryAfter } from "../core/lifecycle.ts";
 import type { Actor } from "../core/manual-change.ts";
 import { detailOf } from "../core/steps.ts";
 import { inBatches } from "../lib/slices.ts";
@@ -40,7 +42,7 @@ export function tellEnded(announcer: Announcer, answers: ChangeAnswer[]): Change
 export async function changeJobs(
   parts: ClientParts,
   action: BulkAction,
-  jobs: readonly Pick<JobSummaryRecord, "id" | "hasSteps">[],
+  jobs: readonly Pick<JobSummaryRecord, "id" | "hasSteps" | "parent">[],
   from: readonly Status[],
   actor: Actor,
   /** For a retry: how long they wait first. */
@@ -55,11 +57,7 @@ export async function changeJobs(
         jobs.flatMap(({ id, hasSteps }) => (hasSteps ? [id] : [])),
         actor,
       );
-      return announceChanges(
-        parts,
-        await store.change(ids, { ...retryAfter(delayMs), from }, { action: "retried", ...actor }),
-        "job:retried",
-      );
+      return announceChanges(parts, await retryEach(parts, jobs, { ...retryAfter(delayMs), from }, actor), "job:retried");
     case "cancel":
       return tellEnded(
         announcer,
@@ -68,6 +66,22 @@ export async function changeJobs(
     case "delete":
       return tellEnded(announcer, await store.remove(ids, from));
   }
+}
+
+/** Members of flows wait until their flow opens them: something that they wait for may not have ended. */
+async function retryEach(
+  { store }: ClientParts,
+  jobs: readonly Pick<JobSummaryRecord, "id" | "parent">[],
+  move: Move,
+  actor: Actor,
+): Promise<ChangeAnswer[]> {
+  const answers = new Map<string, ChangeAnswer>();
+  for (const [isMember, some] of Map.groupBy(jobs, ({ parent }) => isFlowParent(parent))) {
+    const ids = some.map(({ id }) => id);
+    const changed = await store.change(ids, isMember ? retryMember(move) : move, { action: "retried", ...actor });
+    for (const [index, id] of ids.entries()) answers.set(id, changed[index]!);
+  }
+  return jobs.map(({ id }) => answers.get(id)!);
 }
 
 /**

@@ -8,6 +8,7 @@ import type { HandledType } from "../core/handled-type.ts";
 import type { Job, JobSummary, LogLine } from "../core/job.ts";
 import type { ChangeOptions, JobAttempt, ManualChange, RetryOptions } from "../core/manual-change.ts";
 import type { BulkOperations } from "./contract/bulk.ts";
+import type { CreatedFlow, FlowOptions, Flows, MembersOf } from "./contract/flows.ts";
 import type { JobEvents, Listener, Middleware } from "./contract/hooks.ts";
 import type { Limits } from "./contract/limits.ts";
 import type {
@@ -41,6 +42,7 @@ import type { Handlers, Leases, WorkerHandle, WorkerInfo, WorkOptions } from "./
 export type * from "./contract/jobs.ts";
 export type * from "./contract/queues.ts";
 export type * from "./contract/bulk.ts";
+export type * from "./contract/flows.ts";
 export type * from "./contract/hooks.ts";
 export type * from "./contract/limits.ts";
 export type * from "./contract/registered-jobs.ts";
@@ -86,6 +88,17 @@ export interface Client<out Jobs extends JobsByName = JobsByName> extends AsyncD
     jobs: ItemsOf<Jobs, Kinds>,
     options?: { readonly tx?: unknown },
   ): Promise<ResultsOf<Jobs, Kinds>>;
+
+  /**
+   * Creates a flow: jobs that run after each other, `after` the members that they name. All of it is created, or nothing. Resolves once it is
+   * committed.
+   */
+  flow<const Kinds extends readonly [] | readonly (JobName<Jobs> | JobList[number])[]>(
+    members: MembersOf<Jobs, Kinds>,
+    options?: FlowOptions,
+  ): Promise<CreatedFlow>;
+  /** Show, cancel and retry flows. */
+  readonly flows: Flows;
 
   /**
    * The job, or null. With its definition, payload and result have the types of the definition, and a job of another type is refused with
@@ -218,4 +231,5 @@ export type PlainClient = Omit<Client, "on" | "use" | "metrics">;
 export interface WorkerClient {
   readonly leases: Leases;
   readonly get: (id: string) => Promise<Job | null>;
+  readonly flows: Pick<Flows, "outcomes" | "add">;
 }

@@ -1,6 +1,5 @@
 import { MillraceError, preview } from "../core/errors.ts";
-import type { Event } from "../core/event.ts";
-import { type Job, levelOf, type NewJob, type Status, toJob, usualMaxLost } from "../core/job.ts";
+import { type Job, type NewJob, type Status, toJob, usualMaxLost } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";
 import { JOB_DEFAULTS } from "../core/job-options.ts";
 import type { InsertAnswer } from "../store/store.ts";
@@ -51,7 +50,8 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     limitKey: job.limitKey,
     cost: job.cost,
     hasSteps: false,
-    parent: job.parent ?? null,
+    parent: null,
+    flow: null,
     workerId: null,
     fence: 0,
     createdAt,
@@ -88,9 +88,4 @@ function prunedJob(job: NewJob, id: string, status: Status): EnqueuedJob {
 function keyConflict(job: NewJob, jobId: string): MillraceError {
   const message = `idempotencyKey ${preview(job.idempotencyKey)} belongs to job ${jobId}, which has a different type or payload`;
   return new MillraceError("key_conflict", message, { field: "idempotencyKey", jobId });
-}
-
-export function createdEvent(job: NewJob, at: number): Event {
-  const { id: jobId, type, queue, priority } = job;
-  return { event: "job:created", at, jobId, type, queue, priority, level: levelOf(priority) };
 }

@@ -7,12 +7,13 @@
 import { type AttemptOption, readUnset } from "../core/attempt-options.ts";
 import { checkPayload } from "../core/check-payload.ts";
 import { asDeclared, type Declared, NOTHING_DECLARED } from "../core/declared.ts";
+import { createdEvent } from "../core/event.ts";
 import { enqueueResultOf } from "../core/enqueue-result.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { NewJob } from "../core/job.ts";
 import { typeOfKind } from "../core/job-definition.ts";
-import { type JobOptions, type JobSettings, createJob, readJobOptions } from "../core/job-options.ts";
+import { type JobSettings, createJob, readJobOptions } from "../core/job-options.ts";
 import { JsonText } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import { hasTransaction } from "../core/query-transaction.ts";
@@ -24,7 +25,7 @@ import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from 
 import { PendingCalls } from "../lib/pending-calls.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
-import { answerOf, createdEvent } from "./enqueue-answer.ts";
+import { answerOf } from "./enqueue-answer.ts";
 import type { DeclaredSettings } from "./declared-settings.ts";
 import type { KnownTypes } from "./known-types.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
@@ -94,11 +95,11 @@ export class Enqueuer {
   }
 
   /** Makes a job without inserting it, with an id that follows from its partition. Rejects if it is refused. */
-  async create(type: string, payload: unknown, options: JobOptions, idOf: (partition: number) => string): Promise<NewJob> {
-    const settings = this.#settingsOf(type, options);
+  async create(kind: JobKind, payload: unknown, options: EnqueueOptions, idOf: (partition: number) => string): Promise<NewJob> {
+    const settings = this.#settingsOf(kind, options);
     const id = idOf(partitionOf(settings.queue));
     try {
-      return await this.#prepare(type, payload, { ...options, id }, false);
+      return await this.#prepare(kind, payload, { ...options, id }, false);
     } catch (error) {
       throw asInputError(error);
     }

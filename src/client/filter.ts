@@ -5,6 +5,8 @@ import { readGroup } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { type Facets, FIELD_VALUE_RULE, MAX_FACETS, readField, readFieldValue } from "../core/facets.ts";
 import { DEFAULT_PAGE, MAX_CURSOR_LENGTH, MAX_PAGE, TIME_FIELDS } from "../core/filter.ts";
+import { FLOW_FACET } from "../core/flow-parent.ts";
+import { isId } from "../lib/id.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue, isInternalType } from "../core/internal.ts";
 import { readSort } from "../core/list-order.ts";
 import { levelOf, MAX_PRIORITY, MIN_PRIORITY, PRIORITY_LEVELS, type PriorityLevel } from "../core/job.ts";
@@ -17,7 +19,7 @@ import type { ListQuery } from "../store/store.ts";
 import { readOptions } from "./refusals.ts";
 import type { FieldFilter, FieldQuery } from "./where.ts";
 
-const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "limitKey", "where", "group", "q", ...TIME_FIELDS] as const;
+const FILTER_FIELDS = ["type", "queue", "internal", "priority", "tag", "limitKey", "flow", "where", "group", "q", ...TIME_FIELDS] as const;
 const PAGE_FIELDS = ["limit", "cursor"] as const;
 
 /** Reads a filter with its page, as list takes it. Throws at the first bad or unknown field. */
@@ -73,6 +75,8 @@ function readFields(filter: Fields): Omit<FieldFilter, "status"> {
     priority: optional(filter.priority, readPriorityFilter),
     tag: optional(filter.tag, readTag),
     limitKey: optional(filter.limitKey, (key) => readLimitKey(key)),
+    // The index of facets has the members of each flow.
+    facets: optional(filter.flow, (flow) => ({ [FLOW_FACET]: readFlowId(flow) })),
     where: optional(filter.where, readWhere),
     group: optional(filter.group, readGroup),
     q: optional(filter.q, readSearch),
@@ -81,6 +85,11 @@ function readFields(filter: Fields): Omit<FieldFilter, "status"> {
     endedFrom: readMoment(filter.endedFrom, "endedFrom"),
     endedTo: readMoment(filter.endedTo, "endedTo"),
   };
+}
+
+function readFlowId(flow: unknown): string {
+  if (!isId(flow)) throw invalid("flow", "the id of a flow, a UUIDv7 in lower case", flow);
+  return flow;
 }
 
 function readPage({ limit, cursor }: { readonly limit?: unknown; readonly cursor?: unknown }): Pick<ListQuery, "limit" | "cursor"> {
@@ -174,7 +183,7 @@ function readLimit(input: unknown = DEFAULT_PAGE): number {
 }
 
 /** Only the store knows what is in a cursor; here only its length is checked. */
-function readCursor(input: unknown): string | undefined {
+export function readCursor(input: unknown): string | undefined {
   if (input === undefined || input === null) return undefined;
   if (typeof input === "string" && input.length <= MAX_CURSOR_LENGTH) return input;
   throw new MillraceError("invalid_cursor", "cursor must be one that this list returned", { field: "cursor" });

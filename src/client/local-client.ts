@@ -36,6 +36,8 @@ import { type CheckWebhookUrl, Enqueuer, type PayloadChecks } from "./enqueue.ts
 import { openEvents } from "./events.ts";
 import { explainJob } from "./explain.ts";
 import { readJobFilter } from "./filter.ts";
+import { createFlow, memberAdder } from "./create-flow.ts";
+import { createFlows } from "./flows.ts";
 import { gatheringFor } from "./gathering.ts";
 import { listHandledTypes } from "./handled-types.ts";
 import { createLimits } from "./limits.ts";
@@ -123,6 +125,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): PlainCli
   };
 
   const enqueuer = new Enqueuer(parts);
+  const flowMaking = { ...parts, enqueuer };
   const manager = new Manager(parts);
   const workers = new Set<WorkerHandle>();
   let upkeep = env.upkeep ? env.startUpkeep(announcer) : null;
@@ -146,7 +149,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): PlainCli
 
   function work(handlers: Handlers, options?: WorkOptions): WorkerHandle {
     if (isClosing) throw clientClosed();
-    const worker = env.startWorker({ leases, get }, handlers, options, {
+    const worker = env.startWorker({ leases, get, flows }, handlers, options, {
       onStopped: (waitedMs) => workerStopped(worker, waitedMs),
       waitedMs: waitedForStore,
     });
@@ -207,6 +210,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): PlainCli
   const leases = guardLeases(env.watchLeases?.(plainLeases) ?? plainLeases, whileOpen, ending.signal);
   const get = whileOpen((id: string) => manager.get(id));
 
+  const flows = guardAll(createFlows({ ...parts, get: (id) => manager.get(id), add: memberAdder(flowMaking) }), whileOpen);
   const bulkWorker = new BulkWorker({
     handler: bulkHandler({ ...parts, leases }),
     work,
@@ -220,6 +224,8 @@ export function createLocalClient(store: Store, env: LocalEnvironment): PlainCli
     enqueueMany: whileOpen(async (jobs: readonly JobInput[], options: unknown) =>
       enqueuer.enqueueMany(jobs, readOptions(options, "the options of enqueueMany", ["tx"]).tx),
     ) as Client["enqueueMany"],
+    flow: whileOpen((members: unknown, options?: unknown) => createFlow(flowMaking, members, options)) as Client["flow"],
+    flows,
     get: orByDefinition(get),
     list: whileOpen((query) => manager.list(query)),
     count: whileOpen((filter) => countJobs(store, readJobFilter(filter))),

@@ -3,6 +3,8 @@ import { type AuditAction, auditEntry, detailsOf } from "../core/audit.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { facetsIn } from "../core/facets.ts";
 import { MAX_PAGE } from "../core/filter.ts";
+import { FLOW_QUEUE, FLOW_TYPE, retryMember } from "../core/flow.ts";
+import { facetsInFlow, isFlowParent } from "../core/flow-parent.ts";
 import { isInternalType } from "../core/internal.ts";
 import { type Job, type JobRecord, type JobSummary, type LogLine, TERMINAL, toJobSummary, toJobWithTexts } from "../core/job.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
@@ -19,7 +21,9 @@ import {
   RETRY_OPTIONS,
   withLives,
 } from "../core/manual-change.ts";
+import { partitionOf } from "../core/partition.ts";
 import { Batcher } from "../lib/batcher.ts";
+import { tenBitsOf } from "../lib/id.ts";
 import type { ChangeAnswer } from "../store/store.ts";
 import { PendingCalls } from "../lib/pending-calls.ts";
 import type { ClientParts } from "./announcer.ts";
@@ -105,6 +109,9 @@ export class Manager {
   }
 
   async #cancel(change: Change): Promise<JobSummary> {
+    // Few other ids have the partition of flows, so few jobs are read for it.
+    if (tenBitsOf(change.id) === FLOW_PARTITION && (await this.#finds.add(change.id))?.type === FLOW_TYPE)
+      throw isFlow(change.id, "cancel");
     const answer = await this.#cancels.add(change);
     // The first answer may have been lost, so a repeat succeeds, too.
     if (answer.kind === "refused" && answer.status === "cancelled") return this.#cancelledAlready(change);
@@ -116,8 +123,9 @@ export class Manager {
     const change = { id: readId(id), actor: this.#readActor(who) };
     const job = await this.#finds.add(change.id);
     const edit = payload === undefined ? undefined : await this.#readEdit(job, payload);
+    if (job?.type === FLOW_TYPE) throw isFlow(id, "retry");
     if (job?.hasSteps && !restart) await this.#pending.add(retryFailedCalls(this.#parts, [job.id], change.actor));
-    const answer = await this.#retry(change, now, restart, edit);
+    const answer = await this.#retry(change, now, restart, edit, job !== null && isFlowParent(job.parent));
     return changed(id, answer, "retried", now ? [...RETRY.from, ...RUN_NOW.from] : RETRY.from, retryAdvice(answer, now));
   }
 
@@ -146,19 +154,21 @@ export class Manager {
     return toJobSummary({ ...record, error: record.error && { ...record.error, stack: null } });
   }
 
-  async #retry(change: Change, now: boolean, restart: boolean, edit: Move["edit"]): Promise<ChangeAnswer> {
-    if (now) return this.#retryNow(change);
-    if (!restart && edit === undefined) return this.#retries.add(change);
+  async #retry(change: Change, now: boolean, restart: boolean, edit: Move["edit"], isMember: boolean): Promise<ChangeAnswer> {
+    if (now) return this.#retryNow(change, isMember);
+    if (!restart && edit === undefined && !isMember) return this.#retries.add(change);
     // Alone in its call, so it waits for a transaction that holds the job.
-    const move = { ...(restart ? RESTART : RETRY), edit };
+    const again = { ...(restart ? RESTART : RETRY), edit };
+    const move = isMember ? retryMember(again) : again;
     const [answer] = await this.#pending.add(this.#move(move, edit === undefined ? "retried" : "edited", "job:retried", [change]));
     return answer!;
   }
 
   /** Two moves, because a job that only waits for its time keeps its count of used retries. */
-  async #retryNow(change: Change): Promise<ChangeAnswer> {
+  async #retryNow(change: Change, isMember: boolean): Promise<ChangeAnswer> {
     const answer = await this.#runsNow.add(change);
-    return answer.kind === "refused" && RETRY.from.includes(answer.status) ? this.#retries.add(change) : answer;
+    if (answer.kind !== "refused" || !RETRY.from.includes(answer.status)) return answer;
+    return this.#retry(change, false, false, undefined, isMember);
   }
 
   /** Checks another payload of a job. Undefined if there is no such job. */
@@ -170,7 +180,7 @@ export class Manager {
     }
     await this.#parts.payloadChecks.get(job.type)?.(JSON.parse(text));
     const { fields } = await this.#parts.declared.of(job.queue);
-    return { payload: text, facets: facetsIn(text, fields) };
+    return { payload: text, facets: facetsInFlow(facetsIn(text, fields), job) };
   }
 
   #batcher<Item, Answer>(run: (items: Item[]) => Promise<(Answer | Error | Promise<Answer>)[]>): Batcher<Item, Answer> {
@@ -228,6 +238,12 @@ export class Manager {
     if (event === "job:cancelled") tellEnded(this.#parts.announcer, answers);
     return this.#audited(`job:${action}`, changes, answers);
   }
+}
+
+const FLOW_PARTITION = partitionOf(FLOW_QUEUE);
+
+function isFlow(id: string, verb: "retry" | "cancel"): MillraceError {
+  return new MillraceError("invalid_input", `${id} is a flow: use client.flows.${verb}`, { field: "id", jobId: id });
 }
 
 function retryAdvice(answer: ChangeAnswer, now: boolean): string {

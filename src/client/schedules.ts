@@ -1,4 +1,5 @@
 /** SCHEDULES by name. A write succeeds only if nothing changed since the read; otherwise it is tried again. */
+import { createdEvent } from "../core/event.ts";
 import { auditEntry, detailsOf, type NewAuditEntry } from "../core/audit.ts";
 import { MillraceError } from "../core/errors.ts";
 import { type Status, toJob } from "../core/job.ts";
@@ -19,7 +20,7 @@ import type { CheckWebhookUrl, PayloadChecks } from "./enqueue.ts";
 import type { DeclaredSettings } from "./declared-settings.ts";
 import type { KnownTypes } from "./known-types.ts";
 import type { QueueBounds } from "./queue-bounds.ts";
-import { createdEvent, createdJob } from "./enqueue-answer.ts";
+import { createdJob } from "./enqueue-answer.ts";
 import { queueFull, readOptions, scheduleExists, scheduleNotFound } from "./refusals.ts";
 
 /** How often we try again when others change a schedule between our read and our write. */

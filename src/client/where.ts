@@ -43,6 +43,8 @@ export async function resolveWhere<Query extends FieldFilter & Pick<FieldQuery, 
 ): Promise<Parts<Query>> {
   const { where, ...query } = given;
   if (where === undefined) return [partOf(query)];
+  // The members of a flow: its index is walked, and their payloads are checked.
+  if (given.facets !== undefined) return [partOf(query, { fields: where })];
   const queues = await store.queues();
   const declared = declaredByQueue(queues);
   const fieldsOf = (queue: string): readonly string[] => declared.get(queue)?.fields ?? [];

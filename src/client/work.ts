@@ -1,6 +1,6 @@
 /** THE CALLS OF WORKERS. The core decides what follows from an outcome, and the store applies it. */
 import { deliveryOf } from "../core/delivery.ts";
-import type { Event } from "../core/event.ts";
+import { createdEvent, type Event } from "../core/event.ts";
 import { isStoreTrouble, MillraceError } from "../core/errors.ts";
 import { type NewJob, toJob } from "../core/job.ts";
 import { MAX_BATCH_WEIGHT } from "../core/json.ts";
@@ -15,7 +15,6 @@ import { inBatches } from "../lib/slices.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Note, type Settlement, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
-import { createdEvent } from "./enqueue-answer.ts";
 import { callRefused, createCalls, lifeOf, readAllSteps } from "./calls.ts";
 import { type Enqueuer, verbsWithin } from "./enqueue.ts";
 import type { Gathering } from "./gathering.ts";

@@ -25,6 +25,8 @@ export const AUDIT_ACTIONS = [
   "dead:purged",
   "error:muted",
   "error:unmuted",
+  "flow:cancelled",
+  "flow:retried",
   "bulk:started",
   "bulk:stopped",
   "queue:configured",

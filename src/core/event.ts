@@ -1,4 +1,4 @@
-import type { PriorityLevel, Progress } from "./job.ts";
+import { levelOf, type NewJob, type PriorityLevel, type Progress } from "./job.ts";
 
 /** What a process announces while somebody listens. Events are news, not history: some may be missed, and then a `gap` says so. */
 export type Event =
@@ -19,6 +19,14 @@ export type Event =
   /** Somebody retried the job by hand, or started it before its time. For an automatic retry see `job:failed`. */
   | JobFact<"job:retried">
   | (JobFact<"job:progress"> & { readonly progress: Progress })
+  /** Every member of a flow has ended: all completed, or not, or somebody cancelled the flow. */
+  | {
+      readonly event: "flow:completed" | "flow:failed" | "flow:cancelled";
+      readonly at: number;
+      readonly flowId: string;
+      readonly queue: string;
+      readonly members: number;
+    }
   | { readonly event: "schedule:skipped"; readonly at: number; readonly schedule: string; readonly queue: string; readonly reason: string }
   | { readonly event: "queue:paused" | "queue:resumed"; readonly at: number; readonly queue: string }
   /** There were too many events to send one by one: how many of each, by queue, since the last sums. The `gap` before it counts the same events. */
@@ -48,4 +56,9 @@ interface JobFact<Name extends string> {
 export function missedWith(event: Event): number {
   if (event.event === "gap") return event.missed;
   return event.event === "counts" ? 0 : 1;
+}
+
+export function createdEvent(job: Pick<NewJob, "id" | "type" | "queue" | "priority">, at: number): Event {
+  const { id: jobId, type, queue, priority } = job;
+  return { event: "job:created", at, jobId, type, queue, priority, level: levelOf(priority) };
 }

@@ -3,6 +3,7 @@ import { count, counted } from "./counted.ts";
 import { preview } from "./errors.ts";
 import { isTerminal, type JobSummaryRecord, type Status } from "./job.ts";
 import { isInternalQueue, isInternalWorker } from "./internal.ts";
+import { flowOf } from "./flow-parent.ts";
 import type { LimitObstacle } from "./limit-obstacles.ts";
 import { kindOfQueue } from "./queue-kind.ts";
 import type { StepKind } from "./steps.ts";
@@ -21,6 +22,7 @@ export const REASON_CODES = [
   "blocked",
   "waits_for_signal",
   "waits_for_call",
+  "waits_for_members",
   "sleeps",
   "position",
   "running",
@@ -57,6 +59,8 @@ export type Reason =
   | (Told<"waits_for_signal"> & { readonly step: string; readonly until: number | null })
   /** Its handler waits for another job. */
   | (Told<"waits_for_call"> & { readonly step: string; readonly jobId: string; readonly type: string })
+  /** It waits for other members of its flow. `names` are some of those that have not ended well. */
+  | (Told<"waits_for_members"> & { readonly flowId: string; readonly names: readonly string[] })
   /** Its handler sleeps. */
   | (Told<"sleeps"> & { readonly step: string; readonly until: number })
   | (Told<"position"> & { readonly ahead: number; readonly aheadIsCapped: boolean })
@@ -86,6 +90,8 @@ export interface ExplainFacts {
   readonly obstacles: readonly LimitObstacle[];
   /** The steps that it waits for. */
   readonly waits: readonly OpenWait[];
+  /** Members of its flow that it waits for, and how they stand. */
+  readonly members: readonly AwaitedMember[];
 }
 
 /** A step that a suspended job waits for. */
@@ -96,10 +102,18 @@ export interface OpenWait {
   readonly call: { readonly id: string; readonly type: string } | null;
 }
 
+/** A member of a flow that another one waits for: it has not ended, or it ended badly. */
+export interface AwaitedMember {
+  readonly name: string;
+  readonly end: Status | null;
+}
+
 /** How far the jobs before it are counted. */
 export const MOST_AHEAD = 10_000;
 /** Upkeep makes a due job pending within a second; after this long it is overdue. */
 const PROMPT_MS = 2000;
+/** How many of the members that it waits for are named. */
+const MOST_MEMBERS_NAMED = 5;
 const MAX_ERROR_LENGTH = 200;
 /** How many of the jobs that hold a limit the message names. */
 const MOST_HOLDERS_NAMED = 3;
@@ -113,10 +127,20 @@ export function explain(facts: ExplainFacts): Reason[] {
   const obstacles = [...paused(facts), ...noWorker(facts)];
   // Busy workers matter only for a job that could start now: they may be free once the obstacle is gone.
   const waits = facts.waits.flatMap((wait) => waiting(job, wait) ?? []);
+  const flow = flowOf(job);
+  if (flow !== null && facts.members.length > 0) waits.push(waitsForMembers(flow.id, facts.members));
   if (job.status === "blocked") return [...(waits.length > 0 ? waits : [BLOCKED]), ...obstacles];
   if (job.status !== "pending") return [...(waits.length > 0 && job.status === "scheduled" ? waits : [time(facts)]), ...obstacles];
   obstacles.push(...facts.obstacles.map((obstacle) => limited(job, obstacle)));
   return obstacles.length > 0 ? [...obstacles, position(facts, false)] : [...noFreeSlot(facts), position(facts, true)];
+}
+
+function waitsForMembers(flowId: string, members: readonly AwaitedMember[]): Reason {
+  const names = members.slice(0, MOST_MEMBERS_NAMED).map(({ name }) => name);
+  const more = members.length > names.length ? ` and ${count(members.length - names.length)} more` : "";
+  const listed = members.slice(0, MOST_MEMBERS_NAMED).map(({ name, end }) => `${preview(name)}${end === null ? "" : ` (${end})`}`);
+  const advice = members.some(({ end }) => end !== null) ? ". Retry those that ended, or cancel the flow" : "";
+  return { code: "waits_for_members", message: `it waits for ${listed.join(", ")}${more} in its flow${advice}`, flowId, names };
 }
 
 /** Whether a worker takes jobs from this queue. */

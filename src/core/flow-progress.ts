@@ -40,6 +40,7 @@ export class FlowProgress {
   readonly #toDo = new Set<string>();
   readonly #added: Member[] = [];
   #head: FlowHead;
+  #isToCancel = false;
   readonly #before: FlowStatus;
 
   /** `members`: all that the calls below touch. */
@@ -125,8 +126,10 @@ export class FlowProgress {
     };
   }
 
-  cancelled(): void {
+  /** Somebody cancels the flow. */
+  cancel(): void {
     this.#head = { ...this.#head, isCancelled: true };
+    this.#isToCancel = true;
   }
 
   // ── What follows ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -148,6 +151,7 @@ export class FlowProgress {
         this.#added.map(({ name }) => name),
       ),
     );
+    if (this.#isToCancel) notices.push({ kind: "flow", id: this.#id, work: "cancel", names: [] });
     if (status !== this.#before) notices.push({ kind: "flow", id: this.#id, work: "end", names: [] });
     return {
       head: { ...this.#head, status, endedAt },
@@ -179,8 +183,8 @@ export class FlowProgress {
   }
 
   /** After a retry, the flow opens it when it may run. Who retries a member of a cancelled flow wants it to go on. */
-  #waitsAgain({ name, plan }: Member): void {
-    this.#set(name, { phase: isFirst(plan) ? "opened" : "blocked", cause: null });
+  #waitsAgain({ name }: Member): void {
+    this.#set(name, { phase: "blocked", cause: null });
     this.#head = { ...this.#head, isCancelled: false };
   }
 

@@ -16,16 +16,13 @@
  * that other ends need, and each step can be repeated.
  */
 import { INTERNAL_MARK, INTERNAL_TYPES } from "./internal.ts";
-import { isTerminal, type JobRecord, type NewJob, type Status } from "./job.ts";
+import { isTerminal, type NewJob, type Status } from "./job.ts";
 import { CANCEL, type Ending, type Move, OPEN, RETRY } from "./lifecycle.ts";
 import { withGroup } from "./error-group.ts";
-import type { CallError, Parent } from "./steps.ts";
+import type { CallError } from "./steps.ts";
 
 export const FLOW_TYPE: string = `${INTERNAL_TYPES}flow`;
 export const FLOW_QUEUE: string = `${INTERNAL_MARK}flows`;
-
-/** Under this field the index of facets has the members of a flow. No user can declare it: a field has no colon. */
-export const FLOW_FACET: string = `${INTERNAL_TYPES}flow`;
 
 /** What one call can add, and how many members a flow can have. */
 export const MAX_FLOW_CALL = 10_000;
@@ -141,22 +138,6 @@ export function readHead(text: string): FlowHead {
   return JSON.parse(text) as FlowHead;
 }
 
-/** The parent of a member's job is its flow, which has no lives. */
-export const LIFE_OF_FLOW = 0;
-
-export function parentOf(flow: string, name: string): Parent {
-  return { id: flow, step: name, life: LIFE_OF_FLOW };
-}
-
-export function isFlowParent(parent: Pick<Parent, "life"> | null): boolean {
-  return parent !== null && parent.life === LIFE_OF_FLOW;
-}
-
-/** The flow of a job, and its name there; null if it is in none. */
-export function flowOf({ parent }: Pick<JobRecord, "parent">): { readonly id: string; readonly name: string } | null {
-  return isFlowParent(parent) ? { id: parent!.id, name: parent!.step } : null;
-}
-
 /**
  * Orders what a flow is told of a member: each end has a higher fence than what came before it, and a retry by hand comes right after the end
  * with its fence.
@@ -212,12 +193,7 @@ export function cutBecause(cause: string): Move {
 
 const RETRIED: Ending = { state: "open", value: null };
 
-/** A retry by hand of a member that waits for nothing. */
-export function retryFirst(move: Move): Move {
-  return { ...move, ending: RETRIED };
-}
-
-/** A retry by hand of a member waits again: the flow opens it when it may run. */
+/** A member that is retried by hand waits again: the flow opens it when it may run. */
 export function retryMember(move: Move): Move {
   return { ...move, transition: { ...move.transition, to: "blocked", delayMs: null }, ending: RETRIED };
 }

@@ -1,4 +1,5 @@
 import type { Facets } from "./facets.ts";
+import { callerOf, declaredFacets, type FlowRef, flowOf } from "./flow-parent.ts";
 import { withTexts } from "./json-text.ts";
 import type { MemberText } from "./flow.ts";
 import type { Notice, Parent } from "./steps.ts";
@@ -193,6 +194,8 @@ export interface JobSummary {
   readonly hasSteps: boolean;
   /** The job and the step that called it, if one did. */
   readonly parent: Parent | null;
+  /** The flow that it is a member of, and its name there. */
+  readonly flow: FlowRef | null;
   /** The worker that runs it now. */
   readonly workerId: string | null;
   readonly fence: number;
@@ -239,11 +242,12 @@ export function toJobSummary(record: JobSummaryRecord): JobSummary {
     webhookUrl: record.webhookUrl,
     tags: record.tags,
     meta: record.meta === null ? null : (JSON.parse(record.meta) as Record<string, unknown>),
-    facets: record.facets,
+    facets: record.facets === null ? null : declaredFacets(record.facets),
     limitKey: record.limitKey,
     cost: record.cost,
     hasSteps: record.hasSteps,
-    parent: record.parent,
+    parent: record.parent === null ? null : callerOf(record),
+    flow: record.parent === null ? null : flowOf(record),
     workerId: record.status === "running" ? record.workerId : null,
     fence: record.fence,
     createdAt: record.createdAt,

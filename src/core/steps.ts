@@ -158,8 +158,9 @@ export const CALLERS: readonly Status[] = STATUSES.filter((status) => status !==
 /** Names the end of a called job: another life of it ends under another fence. */
 export const callEnder = (id: string, fence: number): string => `${id} ${fence}`;
 
-/** The called job that such an end names. */
+/** The called job that such an end names, and its fence. */
 export const callEnded = (by: string): string => by.slice(0, by.indexOf(" "));
+export const callFence = (by: string): number => Number(by.slice(by.indexOf(" ") + 1));
 
 /** How a job ended, for the job that called it; null if it has not ended. */
 export function endingOf({ status, result, error }: Pick<JobRecord, "status" | "result" | "error">): Ending | null {

@@ -1,7 +1,9 @@
 import type { Event } from "../core/event.ts";
 import { CANCEL } from "../core/lifecycle.ts";
 import { isTerminal, type JobRecord, type NewJob } from "../core/job.ts";
-import { callEnded, callEnder, type CallError, detailOf, endingOf, endNotice, type StepEnd } from "../core/steps.ts";
+import { isFlowParent } from "../core/flow-parent.ts";
+import { callEnded, callEnder, type CallError, detailOf, endingOf, endNotice, type FlowNotice, type StepEnd } from "../core/steps.ts";
+import { tellFlows, workFlows } from "../flows/deliver.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type StoredNotice } from "../store/store.ts";
 import { type Duty, type DutyParts, letOthersRun } from "./duty.ts";
@@ -40,12 +42,21 @@ async function deliver(parts: DutyParts, notices: readonly StoredNotice[]): Prom
   const ends: Keyed<StepEnd>[] = [];
   const inserts: Keyed<NewJob>[] = [];
   const cancels: Keyed<string>[] = [];
+  const endsOfMembers: Keyed<StepEnd>[] = [];
+  const flows: Keyed<FlowNotice>[] = [];
   for (const { key, notice } of notices) {
-    if (notice.kind === "end") ends.push([key, notice.end]);
+    if (notice.kind === "end") (isFlowParent(notice.end) ? endsOfMembers : ends).push([key, notice.end]);
     else if (notice.kind === "insert") inserts.push([key, notice.job]);
+    else if (notice.kind === "flow") flows.push([key, notice]);
     else cancels.push([key, notice.id]);
   }
-  return [...(await tellNewEnds(parts, ends)), ...(await insertCalls(parts, inserts)), ...(await cancelCalls(parts, cancels))];
+  return [
+    ...(await tellNewEnds(parts, ends)),
+    ...(await insertCalls(parts, inserts)),
+    ...(await cancelCalls(parts, cancels)),
+    ...(await tellFlows(parts, endsOfMembers)),
+    ...(await workFlows(parts, flows)),
+  ];
 }
 
 /** A failure counts only while the called job has it: one that was retried since ends again, and what forgot its failure waits for that. */

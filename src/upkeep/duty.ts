@@ -19,6 +19,8 @@ export interface Announce {
   wanted(): boolean;
   publish(events: readonly Event[]): void;
   settled(attempts: readonly Settled[]): void;
+  /** Tells waiting callers in this process that a job has ended. */
+  ended(id: string): void;
 }
 
 /** The longest rest of each duty: the delay that a lost hint causes. */

@@ -13,7 +13,10 @@ import { recurDuty } from "./recur.ts";
 import { rerankDuty } from "./rerank.ts";
 
 const AFTER_TROUBLE_MS = 1000;
-/** The least time between turns caused by hints: many processes get each hint, and each turn may ask many partitions. */
+/**
+ * The least time between turns caused by hints: many processes get each hint, and each turn may ask many partitions. Not so for notices, of which
+ * only one process hears: a chain of jobs waits for each.
+ */
 const HINTED_APART_MS = 25;
 
 export interface UpkeepOptions {
@@ -72,7 +75,8 @@ export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
   const unwatch = store.watch((hint) => {
     // If a job is due later than the next turn, that turn will see it.
     const inMs = hint.topic === "due" ? hint.inMs : 0;
-    for (const { duty, loop } of running) if (duty.wokenBy.includes(hint.topic)) loop.wakeWithin(inMs, hintsApartMs);
+    for (const { duty, loop } of running)
+      if (duty.wokenBy.includes(hint.topic)) loop.wakeWithin(inMs, hint.topic === "notices" ? 0 : hintsApartMs);
   });
   for (const { loop } of running) loop.start();
 

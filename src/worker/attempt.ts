@@ -24,6 +24,7 @@ import { callThrough } from "./call-through.ts";
 import { AttemptContext } from "./context.ts";
 import type { HasDeadline } from "./deadlines.ts";
 import { DurableSteps, type StepsOwner } from "./durable-steps.ts";
+import { FlowOfJob } from "./flow-of-job.ts";
 import { HandlerLease } from "./handler-lease.ts";
 import type { Handled } from "./handlers.ts";
 import { type AbortCause, JobAborted } from "./job-aborted.ts";
@@ -301,6 +302,10 @@ export class Attempt implements HasDeadline, StepsOwner {
       if (this.#aborted !== null) this.#controller.abort(this.#abortReason(this.#aborted));
     }
     return this.#controller.signal;
+  }
+
+  get flow(): FlowOfJob {
+    return new FlowOfJob(this.lease.job, this.#attempts.options.flows);
   }
 
   get steps(): DurableSteps {

@@ -21,6 +21,7 @@ export interface AttemptsOptions {
   readonly clock: Clock;
   readonly leases: Leases;
   readonly getJob: WorkerClient["get"];
+  readonly flows: WorkerClient["flows"];
   readonly renewer: Renewer;
   /** The store is behind a server of ours. */
   readonly isRemote: boolean;

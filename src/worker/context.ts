@@ -66,6 +66,10 @@ export class AttemptContext implements Context {
     return (name, options) => this.#attempt.steps.signalUrl(name, options);
   }
 
+  get flow(): Context["flow"] {
+    return this.#attempt.flow;
+  }
+
   get complete(): Context["complete"] {
     // A caller without types may omit the options.
     return (result, options: Parameters<Context["complete"]>[1] | undefined) => this.#attempt.complete(result, options?.tx);

@@ -136,6 +136,7 @@ class JobWorker {
       random,
       leases: client.leases,
       getJob: (id) => client.get(id),
+      flows: client.flows,
       renewer: this.#renewer,
       isRemote: env.isRemote === true,
       handlers,

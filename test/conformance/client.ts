@@ -2,6 +2,7 @@ import { describe, test } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { bulkSuite } from "./client-bulk.ts";
 import { facetSuite } from "./client-facets.ts";
+import { flowSuite } from "./client-flows.ts";
 import { hookSuite } from "./client-hooks.ts";
 import { inputSuite } from "./client-input.ts";
 import { internalSuite } from "./client-internal.ts";
@@ -31,6 +32,7 @@ export function clientSuite(source: ClientSource): void {
     jobSuite(promises);
     bulkSuite(promises);
     facetSuite(promises);
+    flowSuite(promises);
     internalSuite(promises);
     limitSuite(promises);
     stepSuite(promises);
@@ -57,6 +59,7 @@ export function mainPathSuite(source: ClientSource): void {
     jobSuite(promises);
     bulkSuite(promises);
     facetSuite(promises);
+    flowSuite(promises);
     internalSuite(promises);
     limitSuite(promises);
     stepSuite(promises);

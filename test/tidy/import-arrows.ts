@@ -22,6 +22,7 @@ const beatThread = `${renewal}beat-thread.ts`;
 const threadStarter = `${renewal}thread-renewer.ts`;
 
 const engines = ["memory", "sqlite", "postgres", "redis"].map((engine) => `src/store/${engine}/`);
+const flows = "src/flows/";
 const engineDoor = "src/store/open-store.ts";
 const ownConnection = "src/store/own-connection.ts";
 /** What engines have in common. */
@@ -49,8 +50,9 @@ const rooms: readonly Room[] = [
   { place: engineDoor, mayUse: [core, contract, ownConnection, lib, ...engines] },
   ...engineParts.map((place) => ({ place, mayUse: [core, contract, lib, ...engineParts] })),
   ...engines.map((place) => ({ place, mayUse: [core, contract, lib, ...engineParts] })),
-  { place: "src/client/", mayUse: [core, contract, lib] },
-  { place: "src/upkeep/", mayUse: [core, contract, lib] },
+  { place: flows, mayUse: [core, contract, lib] },
+  { place: "src/client/", mayUse: [core, contract, flows, lib] },
+  { place: "src/upkeep/", mayUse: [core, contract, flows, lib] },
   // The one file of the worker that opens a store: it runs in a thread of its own, and only its starter knows of it.
   { place: beatThread, mayUse: [core, engineDoor, lib, renewal] },
   { place: "src/worker/", mayUse: [core, client, lib] },

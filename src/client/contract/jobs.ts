@@ -85,6 +85,8 @@ export interface JobFilter {
   readonly tag?: string | undefined;
   /** Jobs with this limit key, in any queue. */
   readonly limitKey?: string | undefined;
+  /** The members of this flow. */
+  readonly flow?: string | undefined;
   /**
    * Jobs whose payload has these fields: `{ customer: "globex" }`, `{ "customer.id": 42 }`; at most 4. With `queue`, a field that the queue
    * declares as a facet is found by an index, among the jobs that were enqueued since it was declared. Any other field is searched like `q`.

@@ -9,6 +9,7 @@ import type { JsonSchema, SchemaText } from "../../core/payload-schema.ts";
 import type { StandardSchemaV1 } from "../../core/standard-schema.ts";
 import type { NewStep, Parent, StepRecord } from "../../core/steps.ts";
 import type { WorkerEntry } from "../../core/worker-entry.ts";
+import type { FlowContext } from "./flows.ts";
 import type { Listener, WorkerEvents } from "./hooks.ts";
 import type { DefinedJob, PayloadAndOptions } from "./jobs.ts";
 import type { DurableContext } from "./steps.ts";
@@ -95,6 +96,8 @@ export type Handlers = Readonly<Record<string, Handler<any>>> | readonly Handled
 /** What a handler gets besides the payload. */
 export interface Context<Payload = unknown, Output = unknown> extends DurableContext {
   readonly job: Job<Payload>;
+  /** The flow that the job is a member of. */
+  readonly flow: FlowContext;
   /** Aborts at the timeout, on cancel, if the lease is lost, shortly before the end of a shutdown, and when the attempt is suspended (reason `Suspended`). */
   readonly signal: AbortSignal;
   /** Adds a line to the job's log. Lines are gathered, cut at 4 KiB, and at most 1,000 of a job are kept. */

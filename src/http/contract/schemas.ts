@@ -128,6 +128,9 @@ const SUMMARY = {
       { description: "The job and the step that called it, and in which life." },
     ),
   ),
+  flow: nullable(
+    Type.Object({ id: Type.String(), name: Type.String() }, { description: "The flow that it is a member of, and its name there." }),
+  ),
   worker_id: nullable(Type.String()),
   fence: Count,
   created_at: Time,

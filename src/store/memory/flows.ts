@@ -30,7 +30,13 @@ export function readFlow({ jobs, now }: Context, { id, names, after = null, limi
   const all = [...members.values()];
   const rest = after === null ? all : all.slice(1 + all.findIndex(({ name }) => name === after));
   const page = rest.slice(0, countThatFit(rest.slice(0, limit)));
-  return { now, version, head, members: page.map((member) => ({ ...member })), cursor: page.length < rest.length ? page.at(-1)!.name : null };
+  return {
+    now,
+    version,
+    head,
+    members: page.map((member) => ({ ...member })),
+    cursor: page.length < rest.length ? page.at(-1)!.name : null,
+  };
 }
 
 /** How many of them one read returns. */

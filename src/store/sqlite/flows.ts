@@ -35,8 +35,7 @@ export function readFlow({ on, now }: View, { id, names, after, limit = -1 }: Fl
   if (row === undefined) return null;
   const [job, version, head] = row;
   // No name is empty.
-  const rows =
-    names === undefined ? on.all(READ_MEMBERS, job, after ?? "", limit) : on.all(FIND_MEMBERS, job, JSON.stringify(names));
+  const rows = names === undefined ? on.all(READ_MEMBERS, job, after ?? "", limit) : on.all(FIND_MEMBERS, job, JSON.stringify(names));
   const members = rows.map(([name, plan, state]) => ({ name, plan, state }) as MemberText);
   const last = members.at(-1)?.name;
   const hasMore = names === undefined && last !== undefined && on.get(HAS_MEMBER_AFTER, job, last) !== undefined;

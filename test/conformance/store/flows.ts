@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
-import { FLOW_QUEUE, FLOW_TYPE, flowMove, parentOf, retryFirst, retryMember, REVIVE } from "../../../src/core/flow.ts";
+import { FLOW_QUEUE, FLOW_TYPE, flowMove, retryMember, REVIVE } from "../../../src/core/flow.ts";
+import { parentOf } from "../../../src/core/flow-parent.ts";
 import type { NewFlow, NewJob } from "../../../src/core/job.ts";
 import { CANCEL, OPEN, RETRY } from "../../../src/core/lifecycle.ts";
 import { callEnder, type FlowNotice, noticeOf, type Notice } from "../../../src/core/steps.ts";
@@ -144,7 +145,12 @@ export function flowsSuite(engine: Engine): void {
       const unknown = world.newId(FLOW_QUEUE);
       const change = { version: 1, head: "x", states: [], added: [], notices: [start(id, "a")] };
       expect(await world.store.readFlows([{ id }, { id: unknown, names: ["a"] }])).toEqual([null, null]);
-      expect(await world.store.changeFlows([{ id, ...change }, { id: unknown, ...change }])).toEqual(["missing", "missing"]);
+      expect(
+        await world.store.changeFlows([
+          { id, ...change },
+          { id: unknown, ...change },
+        ]),
+      ).toEqual(["missing", "missing"]);
       expect(await notices(world)).toEqual([]);
     });
 
@@ -154,7 +160,9 @@ export function flowsSuite(engine: Engine): void {
       const rounds = 20;
       for (let version = 1; version <= rounds; version++) {
         const tries = [world, other, world, other].map((one, index) =>
-          one.store.changeFlows([{ id, version, head: `${version} ${index}`, states: [], added: [member(`${version} ${index}`)], notices: [] }]),
+          one.store.changeFlows([
+            { id, version, head: `${version} ${index}`, states: [], added: [member(`${version} ${index}`)], notices: [] },
+          ]),
         );
         const answers = (await Promise.all(tries)).flat();
         expect(answers.filter((answer) => answer === "ok")).toHaveLength(1);
@@ -176,7 +184,10 @@ export function flowsSuite(engine: Engine): void {
     });
 
     keeps("a flow that is removed or pruned takes its members along", async (world) => {
-      const [removed, pruned] = [await addFlow(world, () => ({ members: [member("a")] })), await addFlow(world, () => ({ members: [member("a")] }))];
+      const [removed, pruned] = [
+        await addFlow(world, () => ({ members: [member("a")] })),
+        await addFlow(world, () => ({ members: [member("a")] })),
+      ];
       await world.store.change([removed], flowMove("failed"));
       await world.store.change([pruned], flowMove("completed"));
       expect(await world.remove(removed)).toMatchObject({ kind: "ok", was: "failed" });
@@ -198,7 +209,11 @@ export function flowsSuite(engine: Engine): void {
     });
 
     describe("members", () => {
-      const memberOf = (world: World, flow: string, name: string): NewJob => ({ ...world.job(), parent: parentOf(flow, name), blocked: true });
+      const memberOf = (world: World, flow: string, name: string): NewJob => ({
+        ...world.job(),
+        parent: parentOf(flow, name),
+        blocked: true,
+      });
 
       keeps("tell their flow of each end, and of each retry by hand", async (world) => {
         const flow = await addFlow(world);
@@ -217,7 +232,7 @@ export function flowsSuite(engine: Engine): void {
         await world.store.change([cut.id], REVIVE);
         expect(await world.status(cut.id)).toBe("blocked");
         await world.store.change([cut.id], CANCEL);
-        await world.store.change([cut.id], retryFirst(RETRY));
+        await world.store.change([cut.id], retryMember(RETRY));
         const { fence } = await world.find(cut.id);
         const all = await notices(world);
         expect(all.slice(1)).toMatchObject([

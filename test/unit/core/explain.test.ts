@@ -20,7 +20,7 @@ function worker(changes: Partial<WorkerEntry> = {}): WorkerEntry {
 }
 
 const factsOf = (job: JobSummaryRecord, changes: Partial<ExplainFacts> = {}): ExplainFacts => {
-  return { job, now: NOW, paused: false, workers: [worker()], ahead: 0, obstacles: [], waits: [], ...changes };
+  return { job, now: NOW, paused: false, workers: [worker()], ahead: 0, obstacles: [], waits: [], members: [], ...changes };
 };
 
 const codes = (job: JobSummaryRecord, changes: Partial<ExplainFacts> = {}): string[] =>

@@ -19,7 +19,7 @@ beforeEach(async () => {
     store,
     clock: opened.clock,
     random: () => 0.5,
-    announce: { wanted: () => false, publish: () => {}, settled: () => {} },
+    announce: { wanted: () => false, publish: () => {}, settled: () => {}, ended: () => {} },
     restsMs: RESTS_MS,
     beforeReclaim: async () => {},
     onLost: () => {},

@@ -60,6 +60,7 @@ export async function openWorld(): Promise<World> {
           wanted: () => true,
           publish: (events) => void world.events.push(...events),
           settled: (attempts) => void world.settled.push(...attempts.map(({ id, transition }) => ({ id, to: transition.to }))),
+          ended: () => {},
         },
         onTrouble: (duty, error) => void world.troubles.push({ duty, error }),
         ...options,

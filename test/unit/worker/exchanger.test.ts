@@ -92,6 +92,7 @@ describe("the exchange of ended attempts for new jobs", () => {
     const made = new Exchanger({
       leases: { exchange } as Leases,
       getJob: async () => null,
+      flows: { outcomes: () => Promise.reject(new Error("no flows")), add: () => Promise.reject(new Error("no flows")) },
       clock,
       random: () => 1,
       inFlight,

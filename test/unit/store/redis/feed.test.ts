@@ -117,7 +117,7 @@ test("jobs that are due tomorrow make no other process look, and hardly a messag
     const upkeep = startUpkeep(store, {
       clock: systemClock,
       random: Math.random,
-      announce: { wanted: () => false, publish: () => {}, settled: () => {} },
+      announce: { wanted: () => false, publish: () => {}, settled: () => {}, ended: () => {} },
       restsMs: { promote: 3_600_000 },
     });
     return { upkeep, count: () => count };

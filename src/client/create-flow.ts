@@ -1,0 +1,297 @@
+/** Checks a flow, makes its jobs, and stores it whole: in one commit, with a notice that starts it. */
+import { createHash } from "node:crypto";
+import { asInputError, invalid, MillraceError } from "../core/errors.ts";
+import {
+  FLOW_QUEUE,
+  FLOW_TYPE,
+  type FlowHead,
+  isFirst,
+  MAX_FLOW_BYTES,
+  MAX_FLOW_MEMBERS,
+  MAX_LAST_MEMBERS,
+  type Member,
+  readHead,
+  textOfMember,
+  waitsForAll,
+} from "../core/flow.ts";
+import { FLOW_FACET } from "../core/flow-parent.ts";
+import { type MemberLinks, readLinks } from "../core/flow-graph.ts";
+import { type Added, FlowProgress } from "../core/flow-progress.ts";
+import { type NewJob, recordOf, WAITING } from "../core/job.ts";
+import { createJob, JOB_DEFAULTS, type JobSettings, readJobOptions } from "../core/job-options.ts";
+import { partitionOf } from "../core/partition.ts";
+import { hasTransaction } from "../core/query-transaction.ts";
+import { canonicalText } from "../core/unique.ts";
+import { startMembers } from "../flows/start-members.ts";
+import type { InsertAnswer, Store } from "../store/store.ts";
+import { callId } from "./calls.ts";
+import type { CreatedFlow, Flows } from "./client.ts";
+import { type EnqueueParts, type Enqueuer, verbsWithin } from "./enqueue.ts";
+import { applied, demandFlow, ended, flowNotFound, flowParts, toFlow } from "./flows.ts";
+import { heldElsewhere, queueFull, readId, readOptions } from "./refusals.ts";
+
+export interface CreateFlowParts extends EnqueueParts {
+  readonly enqueuer: Enqueuer;
+}
+
+const MEMBER_FIELDS = ["name", "after", "onFailure"] as const;
+const FLOW_OPTIONS = ["key", "keyTtl", "webhookUrl", "tags", "meta", "tx"] as const;
+
+/** Creates a flow. Resolves when it is committed, and its jobs are stored. In the caller's transaction they follow after its commit. */
+export async function createFlow(parts: CreateFlowParts, input: unknown, options: unknown): Promise<CreatedFlow> {
+  const { tx, key, ...rest } = readOptions(options, "the options of a flow", FLOW_OPTIONS);
+  const inputs = readInputs(input);
+  const links = readLinks(inputs);
+  const id = parts.createId(partitionOf(FLOW_QUEUE));
+  const members = await makeMembers(parts, id, inputs, links);
+  const job = await flowJob(parts, id, members, key, rest);
+  if (hasTransaction(tx)) {
+    const [answer] = await verbsWithin(parts.store, tx).insert([job]);
+    return answerOf(parts, job, members, answer!, true);
+  }
+  await refuseFullQueues(parts.store, members);
+  const [answer] = await parts.store.insert([job]);
+  return answerOf(parts, job, members, answer!, false);
+}
+
+/** Adds members to a running flow. */
+export function memberAdder(parts: CreateFlowParts): Flows["add"] {
+  return async (flow, input) => {
+    const id = readId(flow);
+    const inputs = readInputs(input);
+    const named = inputs
+      .flatMap(({ name, after }) => [name, ...(Array.isArray(after) ? after : [after])])
+      .filter((name) => typeof name === "string");
+    const [page] = await parts.store.readFlows([{ id, names: [...new Set(named)] }]);
+    if (page === null) throw flowNotFound(id);
+    const there = new Set(page!.members.map(({ name }) => name));
+    const links = readLinks(inputs, (name) => there.has(name));
+    const members = await makeMembers(parts, id, inputs, links);
+    let added: Added[] = [];
+    await applied(parts.store, {
+      id,
+      names: named,
+      apply: (progress, head, known) => {
+        added = members.filter((member) => !isKnown(member, known.get(member.name)));
+        if (added.length === 0) return;
+        if (head.status !== "running" || head.isCancelled) throw ended(id, head.isCancelled ? "cancelled" : head.status, "added to");
+        refuseTooMany(head, added);
+        progress.add(added);
+      },
+    });
+    await startMembers(
+      flowParts(parts),
+      id,
+      members.map(({ name }) => name),
+    );
+    return jobsOf(members);
+  };
+}
+
+/** Whether this very member was added before. */
+function isKnown({ name, plan }: Added, known: Member | undefined): boolean {
+  if (known === undefined) return false;
+  const [one, other] = [plan.job, known.plan.job];
+  if (one.type === other.type && one.queue === other.queue && canonicalText(one.payload) === canonicalText(other.payload)) return true;
+  throw new MillraceError("key_conflict", `the flow has another member "${name}", with a different type, queue or payload`, {
+    field: "name",
+  });
+}
+
+function refuseTooMany({ total, last }: FlowHead, added: readonly Added[]): void {
+  if (total + added.length > MAX_FLOW_MEMBERS) {
+    throw new MillraceError(
+      "invalid_input",
+      `the flow would have ${total + added.length} members; at most ${MAX_FLOW_MEMBERS} are possible`,
+      {
+        field: "members",
+      },
+    );
+  }
+  if (last.length + added.filter(({ plan }) => waitsForAll(plan)).length > MAX_LAST_MEMBERS) {
+    throw new MillraceError("invalid_input", `at most ${MAX_LAST_MEMBERS} members of a flow can wait for "*"`, { field: "members" });
+  }
+}
+
+// ── Make ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Input = { readonly [name: string]: unknown };
+
+function readInputs(input: unknown): Input[] {
+  if (!Array.isArray(input)) throw invalid("members", "a list of members", input);
+  return Array.from(input, (member: unknown, index) => {
+    if (typeof member !== "object" || member === null || Array.isArray(member)) {
+      throw invalid(`members[${index}]`, "an object with a name and a type", member);
+    }
+    return member as Input;
+  });
+}
+
+async function makeMembers(
+  parts: CreateFlowParts,
+  flow: string,
+  inputs: readonly Input[],
+  links: readonly MemberLinks[],
+): Promise<Added[]> {
+  const made: Added[] = [];
+  let bytes = 0;
+  for (const [index, input] of inputs.entries()) {
+    const { name, after, onFailure } = links[index]!;
+    const job = await makeJob(parts, flow, name, input, `members[${index}]`);
+    bytes += Buffer.byteLength(job.payload);
+    if (bytes > MAX_FLOW_BYTES) {
+      throw new MillraceError(
+        "invalid_input",
+        `the payloads are larger than ${MAX_FLOW_BYTES / 2 ** 20} MiB in all, with that of "${name}"`,
+        {
+          field: `members[${index}].payload`,
+        },
+      );
+    }
+    made.push({ name, plan: { job, after, onFailure } });
+  }
+  return made;
+}
+
+async function makeJob({ enqueuer }: CreateFlowParts, flow: string, name: string, input: Input, at: string): Promise<NewJob> {
+  const { type, payload, ...rest } = input;
+  const options = Object.fromEntries(Object.entries(rest).filter(([field]) => !(MEMBER_FIELDS as readonly string[]).includes(field)));
+  const refused = ["idempotencyKey", "keyTtl", "id", "tx", "coalesce"].find((field) => options[field] !== undefined);
+  if (refused !== undefined) {
+    throw new MillraceError("invalid_input", `member "${name}": ${refused} cannot be used in a flow: the flow has one key`, {
+      field: `${at}.${refused}`,
+    });
+  }
+  try {
+    const job = await enqueuer.create(type as string, payload, options, (partition) => callId({ id: flow, life: 0 }, name, partition));
+    return { ...job, facets: { ...job.facets, [FLOW_FACET]: flow } };
+  } catch (error) {
+    const known = asInputError(error);
+    if (!(known instanceof MillraceError) || known.code === "store_unavailable") throw error;
+    const { code, message, field, issues } = known;
+    throw new MillraceError(code, `member "${name}": ${message}`, {
+      field: field === undefined ? at : `${at}.${field}`,
+      ...(issues !== undefined && { issues }),
+      cause: error,
+    });
+  }
+}
+
+/** The flow itself, with all that is stored beside it. */
+async function flowJob(parts: CreateFlowParts, id: string, members: readonly Added[], key: unknown, options: object): Promise<NewJob> {
+  const settings = readFlowOptions(parts, key, options);
+  if (settings.webhookUrl !== null) await parts.checkWebhookUrl(settings.webhookUrl);
+  const payload = { members: members.length, digest: digestOf(members) };
+  const progress = new FlowProgress(id, EMPTY, [], 0);
+  progress.add(members);
+  const { head, added, notices } = progress.outcome();
+  return {
+    ...createJob(id, FLOW_TYPE, payload, { ...settings, queue: FLOW_QUEUE, maxRetries: 0, timeout: 0 }),
+    blocked: true,
+    // The index of facets has all flows in one line.
+    facets: { [FLOW_FACET]: FLOW_QUEUE },
+    flow: { head: JSON.stringify(head), members: added.map(textOfMember), notices },
+  };
+}
+
+function readFlowOptions({ clock }: CreateFlowParts, key: unknown, options: object): JobSettings {
+  try {
+    return readJobOptions({ ...options, idempotencyKey: key as string | undefined }, JOB_DEFAULTS, clock.now());
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.field !== "idempotencyKey") throw error;
+    throw new MillraceError(error.code, error.message.replace("idempotencyKey", "key"), { field: "key" });
+  }
+}
+
+const EMPTY: FlowHead = {
+  status: "running",
+  total: 0,
+  ended: {},
+  fresh: 0,
+  open: 0,
+  bad: 0,
+  last: [],
+  stuck: { count: 0, names: [] },
+  isCancelled: false,
+  endedAt: null,
+};
+
+/** What makes two flows with one key the same. The ids of their jobs differ. */
+function digestOf(members: readonly Added[]): string {
+  const hash = createHash("sha256");
+  for (const { name, plan } of members) {
+    const { type, queue, payload } = plan.job;
+    hash.update(JSON.stringify([name, type, queue, plan.after, plan.onFailure])).update(canonicalText(payload));
+  }
+  return hash.digest("base64url");
+}
+
+// ── Store ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Refuses a flow whose first members find no room. Members that wait need none when they open, and those that are stored after this look need
+ * none either: so a flow is stored whole, and many at once may exceed a capacity by what they bring.
+ */
+async function refuseFullQueues(store: Store, members: readonly Added[]): Promise<void> {
+  const first = Map.groupBy(
+    members.filter(({ plan }) => isFirst(plan)),
+    ({ plan }) => plan.job.queue,
+  );
+  for (const { name, settings, counts } of await store.queues()) {
+    const coming = first.get(name);
+    if (coming === undefined || settings.capacity === null) continue;
+    const waiting = counts.reduce((sum, { status, count }) => sum + (WAITING.includes(status) ? count : 0), 0);
+    const room = Math.max(0, settings.capacity - waiting);
+    if (coming.length <= room) continue;
+    const full = queueFull(name, settings.capacity);
+    throw new MillraceError("queue_full", `member "${coming[room]!.name}": ${full.message}`, { field: "members", retryAfterMs: 1000 });
+  }
+}
+
+async function answerOf(
+  parts: CreateFlowParts,
+  job: NewJob,
+  members: readonly Added[],
+  answer: InsertAnswer,
+  isWithin: boolean,
+): Promise<CreatedFlow> {
+  switch (answer.kind) {
+    case "created": {
+      if (!isWithin) await start(parts, job, members);
+      const record = recordOf(job, answer.status, answer.createdAt, answer.runAt);
+      const flow = isWithin ? toFlow(record, readHead(job.flow!.head)) : await demandFlow(parts.store, job.id);
+      return { ...flow, created: true, jobs: jobsOf(members) };
+    }
+    case "known": {
+      const { id } = answer.job;
+      const jobs = members.map(({ name, plan }) => [name, callId({ id, life: 0 }, name, partitionOf(plan.job.queue))]);
+      return { ...(await demandFlow(parts.store, id)), created: false, jobs: Object.fromEntries(jobs) as Record<string, string> };
+    }
+    case "pruned":
+      throw new MillraceError("not_found", `the flow with this key, ${answer.id}, ended ${answer.status} and is gone`, {
+        jobId: answer.id,
+      });
+    case "conflict":
+      throw new MillraceError("key_conflict", `the key belongs to flow ${answer.id}, which has other members`, {
+        field: "key",
+        jobId: answer.id,
+      });
+    case "full":
+      throw queueFull(job.queue, answer.capacity);
+    case "locked":
+      throw heldElsewhere("the key of the flow");
+  }
+}
+
+async function start(parts: CreateFlowParts, job: NewJob, members: readonly Added[]): Promise<void> {
+  for (let from = 0; from < members.length; from += STARTED_AT_ONCE) {
+    const names = members.slice(from, from + STARTED_AT_ONCE).map(({ name }) => name);
+    await startMembers(flowParts(parts), job.id, names);
+  }
+}
+
+const STARTED_AT_ONCE = 1000;
+
+function jobsOf(members: readonly Added[]): Record<string, string> {
+  return Object.fromEntries(members.map(({ name, plan }) => [name, plan.job.id]));
+}
