@@ -1,5 +1,5 @@
 /** THE JOBS THAT A STEP CALLS. Their ids are made from the calling job, so that each exists once, however often its call is reported. */
-import { createHash } from "node:crypto";
+import { type Caller, callId } from "../core/called-id.ts";
 import { MillraceError } from "../core/errors.ts";
 import type { AttemptError, NewJob } from "../core/job.ts";
 import { JsonText } from "../core/json-text.ts";
@@ -7,22 +7,6 @@ import { CANCEL } from "../core/lifecycle.ts";
 import type { CallRequest, StepRecord } from "../core/steps.ts";
 import type { Store } from "../store/store.ts";
 import type { Enqueuer } from "./enqueue.ts";
-
-/** Who calls: `life` tells calls of a restarted job from those before. */
-export interface Caller {
-  readonly id: string;
-  readonly life: number;
-}
-
-/**
- * The id of a called job: the time of its caller, the partition of its own queue, and digits of a digest. A UUIDv7 as any other (see lib/id.ts);
- * its bucket on Redis is one of all, so children of one job do not fill a single bucket.
- */
-export function callId({ id, life }: Caller, step: string, partition: number): string {
-  const digest = createHash("sha256").update(`${id} ${life} ${step}`).digest("hex");
-  const variant = (0x8000 | ((partition & 0x3ff) << 4) | Number.parseInt(digest[0]!, 16)).toString(16);
-  return `${id.slice(0, 15)}${digest.slice(1, 4)}-${variant}-${digest.slice(4, 16)}`;
-}
 
 /** Makes the jobs that an attempt calls. Rejects with what is wrong with one of them. */
 export async function createCalls(enqueuer: Enqueuer, caller: Caller, calls: readonly CallRequest[]): Promise<NewJob[]> {

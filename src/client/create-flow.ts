@@ -1,5 +1,6 @@
 /** Checks a flow, makes its jobs, and stores it whole: in one commit, with a notice that starts it. */
 import { createHash } from "node:crypto";
+import { callId } from "../core/called-id.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import {
   FLOW_QUEUE,
@@ -10,6 +11,7 @@ import {
   MAX_FLOW_MEMBERS,
   MAX_LAST_MEMBERS,
   type Member,
+  memberId,
   readHead,
   textOfMember,
   waitsForAll,
@@ -24,7 +26,6 @@ import { hasTransaction } from "../core/query-transaction.ts";
 import { canonicalText } from "../core/unique.ts";
 import { startMembers } from "../flows/start-members.ts";
 import type { InsertAnswer, Store } from "../store/store.ts";
-import { callId } from "./calls.ts";
 import type { CreatedFlow, Flows } from "./client.ts";
 import { type EnqueueParts, type Enqueuer, verbsWithin } from "./enqueue.ts";
 import { applied, demandFlow, ended, flowNotFound, flowParts, toFlow } from "./flows.ts";
@@ -264,7 +265,7 @@ async function answerOf(
     }
     case "known": {
       const { id } = answer.job;
-      const jobs = members.map(({ name, plan }) => [name, callId({ id, life: 0 }, name, partitionOf(plan.job.queue))]);
+      const jobs = members.map(({ name, plan }) => [name, memberId(id, name, plan.job.queue)]);
       return { ...(await demandFlow(parts.store, id)), created: false, jobs: Object.fromEntries(jobs) as Record<string, string> };
     }
     case "pruned":

@@ -9,6 +9,7 @@ import {
   FLOW_TYPE,
   type FlowHead,
   type FlowStatus,
+  jobIdOf,
   jobStatusOf,
   type Member,
   momentOf,
@@ -130,15 +131,16 @@ async function listMembers(store: Store, id: string, input: unknown): Promise<Me
   const [page] = await store.readFlows([{ id, after: readCursor(cursor) ?? null, limit: most }]);
   if (page === null) throw flowNotFound(id);
   const members = page!.members.map(readMember);
-  const jobs = members.length === 0 ? [] : await store.find(members.map(({ plan }) => plan.job.id));
-  return { members: members.map((member, index) => toMember(member, jobs[index] ?? null)), cursor: page!.cursor };
+  const jobs = members.length === 0 ? [] : await store.find(members.map((member) => jobIdOf(id, member)));
+  return { members: members.map((member, index) => toMember(id, member, jobs[index] ?? null)), cursor: page!.cursor };
 }
 
-function toMember({ name, plan, state }: Member, job: JobRecord | null): FlowMember {
+function toMember(flow: string, member: Member, job: JobRecord | null): FlowMember {
+  const { name, plan, state } = member;
   const { after, onFailure, job: planned } = plan;
   return {
     name,
-    jobId: planned.id,
+    jobId: jobIdOf(flow, member),
     type: planned.type,
     queue: planned.queue,
     after,
@@ -147,7 +149,7 @@ function toMember({ name, plan, state }: Member, job: JobRecord | null): FlowMem
     attempt: job?.attempt ?? 0,
     startedAt: job?.startedAt ?? null,
     endedAt: job?.completedAt ?? null,
-    error: outcomeOf({ name, plan, state }, job)?.error ?? null,
+    error: outcomeOf(member, job)?.error ?? null,
   };
 }
 
@@ -176,7 +178,7 @@ async function outcomesBefore(store: Store, id: string, name: string, input: unk
   const members = page.members.filter(({ state }) => state.end !== null);
   // Nobody was going to read these when they ended.
   const unkept = members.filter(({ state }) => state.end === "completed" && state.value === null);
-  const jobs = unkept.length === 0 ? [] : await store.find(unkept.map(({ plan }) => plan.job.id));
+  const jobs = unkept.length === 0 ? [] : await store.find(unkept.map((member) => jobIdOf(id, member)));
   const jobOf = new Map(unkept.map((member, index) => [member.name, jobs[index] ?? null]));
   return { outcomes: members.flatMap((member) => outcomeOf(member, jobOf.get(member.name) ?? null) ?? []), cursor: page.cursor };
 }
@@ -251,12 +253,14 @@ async function retryFlow(parts: FlowClientParts, id: string, actor: Actor): Prom
 /** Retries these members, and lets the flow know at once. The notices say the same again, in case this process ends here. */
 async function retryMembers(parts: FlowClientParts, id: string, members: readonly Member[], actor: Actor): Promise<number> {
   const { store } = parts;
-  const ids = members.map(({ plan }) => plan.job.id);
+  const ids = members.map((member) => jobIdOf(id, member));
   await retryFailedCalls(parts, ids, actor);
   const answers = await store.change(ids, retryMember(RETRY), { action: "retried", ...actor });
   announceChanges(parts, answers, "job:retried");
   const told = answers.flatMap((answer, index) =>
-    answer.kind === "ok" ? [{ name: members[index]!.name, at: momentOf(answer.job.fence, true), end: null, value: null }] : [],
+    answer.kind === "ok"
+      ? [{ name: members[index]!.name, jobId: answer.job.id, at: momentOf(answer.job.fence, true), end: null, value: null }]
+      : [],
   );
   const names = told.map(({ name }) => name);
   await applied(store, { id, names, apply: (progress) => told.forEach((one) => progress.told(one)) });

@@ -8,6 +8,7 @@ import {
   type FlowHead,
   type FlowStatus,
   isFirst,
+  jobIdOf,
   MAX_NAMED,
   type Member,
   type MemberState,
@@ -20,6 +21,7 @@ import type { Notice } from "./steps.ts";
 /** What a flow is told of a member: that it ended, or (`end` null) that somebody retried it by hand. */
 export interface Told {
   readonly name: string;
+  readonly jobId: string;
   readonly at: number;
   readonly end: Status | null;
   readonly value: string | null;
@@ -72,11 +74,11 @@ export class FlowProgress {
     }
   }
 
-  told({ name, at, end, value }: Told): void {
+  told({ name, jobId, at, end, value }: Told): void {
     const member = this.#members.get(name);
     if (member === undefined) return;
     const before = this.#stateOf(name);
-    if (at <= before.at) return;
+    if (at <= before.at || jobId !== jobIdOf(this.#id, { ...member, state: before })) return;
     this.#set(name, { at, end, value: this.#isRead(name) ? value : null });
     if (end === null) this.#waitsAgain(member);
     this.#count(member, before.end, end);
@@ -84,12 +86,12 @@ export class FlowProgress {
     this.#judge(name);
   }
 
-  /** The job of a member that is to be revived was gone, and is stored anew. */
-  remade(name: string): void {
+  /** The job of a member that is to be revived is gone, and another one is stored. */
+  remade(name: string, job: number): void {
     const member = this.#members.get(name);
-    if (member === undefined || this.#stateOf(name).phase !== "revive") return;
+    if (member === undefined || this.#stateOf(name).phase !== "revive" || this.#stateOf(name).job !== job - 1) return;
     const { end } = this.#stateOf(name);
-    this.#set(name, { at: -1, end: null, value: null });
+    this.#set(name, { job, at: -1, end: null, value: null });
     this.#waitsAgain(member);
     this.#count(member, end, null);
     this.#tellNext(member, classOf(end), "open");

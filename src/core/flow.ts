@@ -15,10 +15,13 @@
  * follows, the store keeps it if nobody was faster, and what it means for other jobs is done by notices of that commit. So ends lock nothing
  * that other ends need, and each step can be repeated.
  */
+import { callId } from "./called-id.ts";
+import { parentOf } from "./flow-parent.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES } from "./internal.ts";
 import { isTerminal, type NewJob, type Status } from "./job.ts";
 import { CANCEL, type Ending, type Move, OPEN, RETRY } from "./lifecycle.ts";
 import { withGroup } from "./error-group.ts";
+import { partitionOf } from "./partition.ts";
 import type { CallError } from "./steps.ts";
 
 export const FLOW_TYPE: string = `${INTERNAL_TYPES}flow`;
@@ -64,7 +67,9 @@ export interface MemberState {
   readonly bad: number;
   /** The members that wait for it. */
   readonly next: readonly string[];
-  /** Orders what the flow was told of it: see `momentOf`. */
+  /** Which job it has: 0, and one more for each time that its job was gone when it was to be revived. */
+  readonly job: number;
+  /** Orders what the flow was told of this job: see `momentOf`. */
   readonly at: number;
   /** How it ended; null if it has not. */
   readonly end: Status | null;
@@ -110,6 +115,21 @@ export interface Member {
   readonly state: MemberState;
 }
 
+/** The job that a member has now. */
+export function jobOf(flow: string, { name, plan, state }: Member): NewJob {
+  const id = memberId(flow, name, plan.job.queue, state.job);
+  return { ...plan.job, id, parent: parentOf(flow, name), blocked: !isFirst(plan) };
+}
+
+export function jobIdOf(flow: string, { name, plan, state }: Member): string {
+  return state.job === 0 ? plan.job.id : memberId(flow, name, plan.job.queue, state.job);
+}
+
+/** The id of a member's job follows from its flow and its name, so that it is stored once. */
+export function memberId(flow: string, name: string, queue: string, job: number = 0): string {
+  return callId({ id: flow, life: job }, name, partitionOf(queue));
+}
+
 export function readMember({ name, plan, state }: MemberText): Member {
   return { name, plan: JSON.parse(plan) as MemberPlan, state: readState(state) };
 }
@@ -118,7 +138,18 @@ export function textOfMember({ name, plan, state }: Member): MemberText {
   return { name, plan: JSON.stringify(plan), state: textOfState(state) };
 }
 
-const NEW_STATE: MemberState = { phase: "new", waits: 0, bad: 0, next: [], at: -1, end: null, value: null, cause: null, isStuck: false };
+const NEW_STATE: MemberState = {
+  phase: "new",
+  waits: 0,
+  bad: 0,
+  next: [],
+  job: 0,
+  at: -1,
+  end: null,
+  value: null,
+  cause: null,
+  isStuck: false,
+};
 
 export function newState(waits: number, next: readonly string[]): MemberState {
   return { ...NEW_STATE, waits, next };

@@ -1,11 +1,11 @@
 import type { Event, SingleEvent } from "../core/event.ts";
-import { cutBecause, type Member, openAfter, readMember, REVIVE } from "../core/flow.ts";
+import { cutBecause, jobIdOf, jobOf, type Member, openAfter, readMember, REVIVE } from "../core/flow.ts";
+import type { FlowProgress } from "../core/flow-progress.ts";
 import type { Move } from "../core/lifecycle.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type ChangeAnswer, MAX_BATCH } from "../store/store.ts";
 import { changeFlows } from "./change-flows.ts";
 import type { FlowParts } from "./flow-parts.ts";
-import { jobOf } from "./start-members.ts";
 
 /** A member, and the flow that it belongs to. */
 interface Actor {
@@ -67,7 +67,7 @@ function moveOf({ plan, state }: Member, now: number): [kind: string, move: Move
 
 async function makeMove(parts: FlowParts, { move, event, actors }: Moving): Promise<string[]> {
   const { store, announce } = parts;
-  const ids = actors.map(({ member }) => member.plan.job.id);
+  const ids = actors.map(({ flow, member }) => jobIdOf(flow, member));
   const answers = await inBatches(ids, MAX_BATCH, (some) => store.change(some, { ...move, leavesHeld: true }));
   if (event !== null && announce.wanted()) announce.publish(answers.flatMap((answer) => eventOf(parts, answer, event)));
   if (event === "job:cancelled") for (const [index, { kind }] of answers.entries()) if (kind === "ok") announce.ended(ids[index]!);
@@ -86,15 +86,24 @@ function eventOf({ clock }: FlowParts, answer: ChangeAnswer, event: SingleEvent[
 async function remake({ store }: FlowParts, actors: readonly Actor[]): Promise<string[]> {
   if (actors.length === 0) return [];
   await inBatches(
-    actors.map(({ flow, member }) => ({ ...jobOf(flow, member), blocked: true })),
+    actors.map(({ flow, member }) => ({ ...jobOf(flow, renewed(member)), blocked: true })),
     MAX_BATCH,
     (some) => store.insert(some),
   );
   const names = Map.groupBy(actors, ({ flow }) => flow);
   const works = Array.from(names, ([id, some]) => {
-    const remade = some.map(({ member }) => member.name);
-    return { id, names: remade, apply: (progress: { remade(name: string): void }) => remade.forEach((name) => progress.remade(name)) };
+    const remade = some.map(({ member }) => renewed(member));
+    return {
+      id,
+      names: remade.map(({ name }) => name),
+      apply: (progress: FlowProgress) => remade.forEach(({ name, state }) => progress.remade(name, state.job)),
+    };
   });
   const answers = await changeFlows(store, works);
   return works.flatMap(({ id }, index) => (answers[index] === "locked" ? id : []));
+}
+
+/** With another job. */
+function renewed(member: Member): Member {
+  return { ...member, state: { ...member.state, job: member.state.job + 1 } };
 }

@@ -1,4 +1,4 @@
-import { readMember } from "../core/flow.ts";
+import { jobIdOf, readMember } from "../core/flow.ts";
 import { CANCEL } from "../core/lifecycle.ts";
 import type { Actor } from "../core/manual-change.ts";
 import { MAX_BATCH } from "../store/store.ts";
@@ -12,7 +12,7 @@ export async function cancelMembers({ store, clock, announce }: FlowParts, id: s
     if (page === null) return true;
     const members = page!.members.map(readMember);
     const open = members.filter(({ state }) => state.end === null);
-    const ids = open.map(({ plan }) => plan.job.id);
+    const ids = open.map((member) => jobIdOf(id, member));
     const answers = ids.length === 0 ? [] : await store.change(ids, { ...CANCEL, leavesHeld: true }, { action: "cancelled", ...actor });
     for (const answer of answers) {
       if (answer.kind === "locked") isDone = false;

@@ -42,7 +42,7 @@ export async function tellFlows({ store }: FlowParts, ends: readonly Keyed<StepE
 }
 
 function toldBy({ name, state, value, by }: StepEnd): Told {
-  return { name, at: momentOf(callFence(by), state === "open"), end: endOf(state, value), value };
+  return { name, jobId: callEnded(by), at: momentOf(callFence(by), state === "open"), end: endOf(state, value), value };
 }
 
 function endOf(state: StepEnd["state"], value: string | null): Status | null {

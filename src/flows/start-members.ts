@@ -1,7 +1,5 @@
 import { createdEvent } from "../core/event.ts";
-import type { NewJob } from "../core/job.ts";
-import { isFirst, type Member, readMember } from "../core/flow.ts";
-import { parentOf } from "../core/flow-parent.ts";
+import { isFirst, jobOf, type Member, readMember } from "../core/flow.ts";
 import { inBatches } from "../lib/slices.ts";
 import { MAX_BATCH } from "../store/store.ts";
 import { changeFlows } from "./change-flows.ts";
@@ -33,8 +31,4 @@ async function insert({ store, clock, announce }: FlowParts, id: string, members
   const answers = await inBatches(jobs, MAX_BATCH, (some) => store.insert(some));
   if (announce.wanted() && jobs.length > 0) announce.publish(jobs.map((job) => createdEvent(job, clock.now())));
   return answers.every(({ kind }) => kind !== "locked");
-}
-
-export function jobOf(id: string, { name, plan }: Pick<Member, "name" | "plan">): NewJob {
-  return { ...plan.job, parent: parentOf(id, name), blocked: !isFirst(plan) };
 }

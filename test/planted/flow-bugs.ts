@@ -1,4 +1,4 @@
-import { callId } from "../../src/client/calls.ts";
+import { callId } from "../../src/core/called-id.ts";
 import { OPEN } from "../../src/core/lifecycle.ts";
 import { partitionOf } from "../../src/core/partition.ts";
 import type { NewStep, StepRecord } from "../../src/core/steps.ts";

@@ -42,6 +42,11 @@ export class Random {
     return items[this.int(0, items.length - 1)]!;
   }
 
+  shuffled<Item>(items: readonly Item[]): Item[] {
+    const order = items.map((item) => ({ item, at: this.next() }));
+    return order.sort((one, other) => one.at - other.at).map(({ item }) => item);
+  }
+
   /** Each with the given chance, in order. */
   some<Item>(items: readonly Item[], probability: number): Item[] {
     return items.filter(() => this.chance(probability));
