@@ -19,8 +19,10 @@ import {
   textOf,
 } from "./codec.ts";
 import { type Context, MOST_PER_SCRIPT } from "./context.ts";
+import { encodeFlow } from "./flows.ts";
 import { longId, shortId } from "./ids.ts";
 import { KIND_DIGITS, TAG } from "./layout.ts";
+import { INSERT_FLOW } from "./statements/flows.ts";
 import { INSERT } from "./statements/insert.ts";
 import { INSERT_PLAIN } from "./statements/insert-plain.ts";
 
@@ -51,10 +53,10 @@ export async function insertJobs(context: Context, jobs: readonly NewJob[]): Pro
  */
 async function insertGroup(context: Context, group: Group, base: string, answers: InsertAnswer[]): Promise<string> {
   let start = base;
-  let next = encodeChunk(group, 0, base);
-  for (let from = 0; from < group.jobs.length; from += MOST_PER_SCRIPT) {
-    const sent = insertChunk(context, next, start, answers);
-    if (from + MOST_PER_SCRIPT < group.jobs.length) next = encodeChunk(group, from + MOST_PER_SCRIPT, base);
+  let next: Chunk | null = encodeChunk(group, 0, base);
+  for (let chunk: Chunk | null = next; chunk !== null; chunk = next) {
+    const sent = insertChunk(context, chunk, start, answers);
+    next = chunk.end < group.jobs.length ? encodeChunk(group, chunk.end, base) : null;
     const chosen = await sent;
     if (start === "choose") start = chosen;
   }
@@ -80,15 +82,27 @@ interface Chunk {
   readonly partition: number;
   readonly jobs: readonly NewJob[];
   readonly placeOf: (index: number) => number;
+  /** Where the next chunk begins. */
+  readonly end: number;
   /** The arguments of INSERT_PLAIN; null if it is INSERT's. */
   readonly plain: readonly string[] | null;
 }
 
 function encodeChunk({ partition, jobs, places }: Group, from: number, base: string): Chunk {
-  const some = jobs.length <= MOST_PER_SCRIPT ? jobs : jobs.slice(from, from + MOST_PER_SCRIPT);
+  const end = endOfChunk(jobs, from);
+  const some = end - from === jobs.length ? jobs : jobs.slice(from, end);
   const placeOf = (index: number): number => (places === null ? from + index : places[from + index]!);
   // INSERT_PLAIN chooses the sequence by itself.
-  return { partition, jobs: some, placeOf, plain: base === "" ? encodePlain(some) : null };
+  return { partition, jobs: some, placeOf, end, plain: base === "" ? encodePlain(some) : null };
+}
+
+/** A flow goes alone: what is stored beside it may be large. */
+function endOfChunk(jobs: readonly NewJob[], from: number): number {
+  if (jobs[from]!.flow !== undefined) return from + 1;
+  const most = Math.min(jobs.length, from + MOST_PER_SCRIPT);
+  let end = from + 1;
+  while (end < most && jobs[end]!.flow === undefined) end++;
+  return end;
 }
 
 /** Fills in the answers of a chunk. Returns where the sequence of the whole list begins. */
@@ -104,15 +118,18 @@ async function insertChunk(context: Context, chunk: Chunk, base: string, answers
     }
   }
   const places = base === "" ? "" : jobs.map((_, index) => placeOf(index)).join();
-  const args = encodeJobs(jobs);
+  const flow = jobs[0]!.flow;
+  const args = flow === undefined ? encodeJobs(jobs) : [...encodeFlow(flow), ...encodeJobs(jobs)];
+  const script = flow === undefined ? INSERT : INSERT_FLOW;
   const call = (registered: string): Promise<Reply> =>
-    session.run(INSERT, keys.partition(chunk.partition), [base === "choose" ? "" : base, registered, places, ...args]);
+    session.run(script, keys.partition(chunk.partition), [base === "choose" ? "" : base, registered, places, ...args]);
   const reply = await registry.callRegistered(call, () => jobs.map(({ queue }) => queue));
   const [now, start, kinds, details, holders, lanes, hints] = listOf(reply);
   const read = answerReader(numberOf(now), listOf(details), listOf(holders), lanes);
   const letters = textOf(kinds);
   for (let index = 0; index < letters.length; index++) answers[placeOf(index)] = read(letters[index]!, jobs[index]!);
   feed.sendHints(hints);
+  if (flow !== undefined && isNew(letters)) feed.tellOfNotices(flow.notices.length);
   return textOf(start);
 }
 
@@ -210,7 +227,7 @@ function isSameKind(a: NewJob, b: NewJob): boolean {
 
 function isUsual(job: NewJob): boolean {
   const isNow = job.runAt === null && job.delayMs <= 0 && job.blocked !== true;
-  return isNow && job.idempotencyKey === null && job.facets === null && !hasLimitPart(job) && !isCalled(job);
+  return isNow && job.idempotencyKey === null && job.facets === null && !hasLimitPart(job) && !isCalled(job) && job.flow === undefined;
 }
 
 /** Kinds and jobs, as INSERT_JOBS reads them. */
@@ -230,6 +247,9 @@ export function encodeJobs(jobs: readonly NewJob[]): string[] {
   }
   return [String(kinds.size), ...described, ...args];
 }
+
+/** Whether this is the letter of a job that was not there: "created" is also the answer to one that is sent again. */
+const isNew = (letter: string): boolean => "PSB".includes(letter);
 
 type ReadAnswer = (kind: string, job: NewJob) => InsertAnswer;
 

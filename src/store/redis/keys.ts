@@ -1,5 +1,5 @@
-import { partitionOf } from "../../core/partition.ts";
-import { BUCKET, SETTINGS, TAG } from "./layout.ts";
+import { FNV_PRIME, FNV_START, partitionOf } from "../../core/partition.ts";
+import { BUCKET, FLOW_BUCKETS, SETTINGS, TAG } from "./layout.ts";
 
 /**
  * KEY NAMES. All begin with the prefix; none has a slash.
@@ -24,6 +24,8 @@ import { BUCKET, SETTINGS, TAG } from "./layout.ts";
  *                                          0.1 left jobs there that it removed, and readers skip them
  *   <prefix>:{17}:h:<id>, :o:<id>  list    history and log lines of a job
  *   <prefix>:{17}:st:<id>, :sv:<id>  hash  name → a step of the job, and its value if it has one. They are apart, because values may be large
+ *   <prefix>:{17}:fl:<id>          hash    a flow: its head, its version, and its first members; see FLOW in layout.ts
+ *   <prefix>:{17}:fl:<id>:<bucket>  hash   its other members, if it has many
  *   <prefix>:{17}:nt               zset    notices by number; a member begins with that number
  *   <prefix>:{17}:uj:<tag>         hash    id → what was changed by hand, one line each
  *   <prefix>:{17}:k:<digits>       hash    "queue key" → holder of an idempotency key, by digits of the digest of "queue key"
@@ -133,4 +135,11 @@ export class Keys {
   bucket(partition: number, kind: keyof typeof BUCKET, shortId: string): string {
     return `${this.partition(partition)}:${BUCKET[kind]}${shortId.slice(TAG.from, TAG.to)}`;
   }
+}
+
+/** The bucket of a member of a flow: FNV-1a of its name. Members are found by it, so it must never change. */
+export function flowBucketOf(name: string): number {
+  let hash = FNV_START;
+  for (let index = 0; index < name.length; index++) hash = Math.imul(hash ^ name.charCodeAt(index), FNV_PRIME);
+  return 1 + (((hash >>> 16) ^ hash) & (FLOW_BUCKETS - 1));
 }

@@ -195,6 +195,22 @@ export const STEPS_FIELD = "'\\255'";
 /** How the names of a job's steps, and of their values, begin. */
 export const STEPS_OF = { heads: "st:", values: "sv:" } as const;
 
+/**
+ * A flow is a hash, in which its first members stand beside its head. A call that would make them too many puts its own members into buckets,
+ * numbered from 1 by a hash of their names, and so does each later call. So a flow with few members is one key, that key has no more members than a
+ * bucket of jobs has jobs (see keys.ts), and in a flow of 1,000,000 a bucket has 15,625. No member ever moves. With fewer beside the head, a
+ * flow of 2,000 would have buckets of up to 64 fields: the server frees these at once, and only larger ones in the background.
+ *
+ * The plan and the state of a member are two fields, so a change of the state writes no plan. A field begins with a letter; the name follows.
+ */
+const FLOW = "fl:";
+/** Lua: the key of a flow. After it and a colon come the numbers of its buckets. */
+export const flowKey = (id: string): string => `B .. '${FLOW}' .. ${id}`;
+export const MOST_BESIDE_HEAD = 4_000;
+export const FLOW_BUCKETS = 64;
+/** `buckets`: how many buckets it has; missing while it has none. */
+export const FLOW_FIELD = { version: "v", head: "h", buckets: "b", plan: "p", state: "s" } as const;
+
 /** A schedule: the id of its last job (if `length` is not 0) and its spec in JSON follow. */
 export const SCHEDULE = new Layout({
   version: "I7",

@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 import type { Driver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { RedisFeed } from "./feed.ts";
+import { changeFlows, readFlows } from "./flows.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { insertJobs } from "./insert.ts";
 import { readGivenIoredis } from "./given-ioredis.ts";
@@ -129,6 +130,8 @@ const VERBS: Verbs<Context> = {
   keepSteps,
   readSteps,
   endSteps,
+  readFlows,
+  changeFlows,
   notices: readNotices,
   dropNotices,
   change: changeJobs,

@@ -346,27 +346,8 @@ local function ringList()
 end
 `;
 
-/**
- * Stores jobs of one partition.
- *
- * In: now; base, the sequence of the first job of the whole call ("": choose it); "1" if the queues are registered; the indexes of the jobs
- *     in the whole call, separated by commas ("": 0, 1, 2 …); jobs as INSERT_JOBS reads them.
- * Out: "register" if a queue must be registered first and nothing was done; else { now, base, letters, details, bodies of known keys:
- *     (body, record) …, lanes as (number, queue, type) …, hints }.
- *     One letter per job: P new and pending, S new and scheduled, B new and blocked, i its id is known (state, createdAt, runAt), k its key is known (id), p the same, but that job was pruned (id, state), c
- *     another job has the key (id), f the queue is full (capacity), l its limit key is (how many may wait). details has the values in brackets, in order.
- */
-export const INSERT: Script = script(
-  "insert",
-  TIME,
-  RECORDS,
-  LANES,
-  LEDGER,
-  LIMITS,
-  FACETS,
-  INSERT_JOBS,
-  `
-p = 5
+/** After INSERT_JOBS, with `p`: stores the jobs, does more if that is given, and answers as INSERT does. */
+export const insertThen = (more: string): string => `
 readKinds()
 if ARGV[3] ~= '1' and not allKnown() then return 'register' end
 decideAll()
@@ -377,7 +358,7 @@ if ARGV[4] ~= '' then
   for place in string.gmatch(ARGV[4], '%d+') do places[#places + 1] = tonumber(place) end
 end
 storeAll(base, last, places)
-
+${more}
 local jobs = {}
 for _, id in ipairs(holders) do
   local body = redis.call('HGET', ${bucketOf("bodies", "id")}, id)
@@ -386,5 +367,16 @@ for _, id in ipairs(holders) do
   jobs[#jobs + 1] = redis.call('HGET', ${bucketOf("records", "id")}, id) or ''
 end
 return { now, string.format('%.0f', base), table.concat(letters), details, jobs, laneNames(), ringList() }
-`,
-);
+`;
+
+/**
+ * Stores jobs of one partition.
+ *
+ * In: now; base, the sequence of the first job of the whole call ("": choose it); "1" if the queues are registered; the indexes of the jobs
+ *     in the whole call, separated by commas ("": 0, 1, 2 …); jobs as INSERT_JOBS reads them.
+ * Out: "register" if a queue must be registered first and nothing was done; else { now, base, letters, details, bodies of known keys:
+ *     (body, record) …, lanes as (number, queue, type) …, hints }.
+ *     One letter per job: P new and pending, S new and scheduled, B new and blocked, i its id is known (state, createdAt, runAt), k its key is known (id), p the same, but that job was pruned (id, state), c
+ *     another job has the key (id), f the queue is full (capacity), l its limit key is (how many may wait). details has the values in brackets, in order.
+ */
+export const INSERT: Script = script("insert", TIME, RECORDS, LANES, LEDGER, LIMITS, FACETS, INSERT_JOBS, `p = 5`, insertThen(""));

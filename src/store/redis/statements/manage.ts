@@ -1,9 +1,10 @@
+import { FLOW_QUEUE } from "../../../core/flow.ts";
 import { MAX_MANUAL_CHANGES } from "../../../core/manual-change.ts";
 import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
 import { changeText } from "../../stored-manual-change.ts";
 import { FACETS_BEGIN } from "../codec.ts";
 import { SHAPE_NAMES } from "../shape.ts";
-import { BUCKET, bucketOf, HEAD, HEAD_FLAG, holderId, isSet, RECORD, tagOf } from "../layout.ts";
+import { BUCKET, bucketOf, FLOW_FIELD, flowKey, HEAD, HEAD_FLAG, holderId, isSet, RECORD, tagOf } from "../layout.ts";
 import { FACETS } from "./facets.ts";
 import { isOneOf, KEY_BUCKET, LANES, LEDGER, RECORDS, SUMMARY, TIME } from "./parts.ts";
 import { LIMITS, ROOM, tellFreed } from "./limits.ts";
@@ -50,6 +51,11 @@ local function forget(id, body, record)
     end
   end
   if ${isOneOf("state", STAYING_STATES)} then redis.call('ZREM', B .. 'x', ${RECORD.cut("record", "seq")} .. id) end
+  if laneOf(lane).queue.name == '${FLOW_QUEUE}' then
+    local flow = ${flowKey("id")}
+    for bucket = 1, tonumber(redis.call('HGET', flow, '${FLOW_FIELD.buckets}') or 0) do redis.call('UNLINK', flow .. ':' .. bucket) end
+    redis.call('UNLINK', flow)
+  end
   local chunk = redis.call('ZREVRANGEBYSCORE', B .. 'g', seq, '-inf', 'LIMIT', 0, 1)[1]
   if chunk then
     redis.call('LREM', B .. 'i:' .. chunk, 1, id)
