@@ -210,12 +210,12 @@ export interface Store extends Feed, Shared {
   /**
    * The head of each flow, and those of the named members that it has, in any order; or if none are named, members in the order of the engine,
    * which does not change, from after `after` on: `limit` of them at most, and about MAX_STEPS_READ_BYTES of text, but at least one. `cursor` is
-   * null at the end, and for named ones. Null if there is no such flow.
+   * null at the end, and for named ones. Null if there is no such flow. Many names may take several reads: then the version is the lowest of them.
    */
   readFlows(reads: readonly FlowRead[]): Promise<(FlowPage | null)[]>;
 
   /**
-   * Changes flows whose version is still `version`: the head, the states of members that are there, and members that are added. `stale`
+   * Changes flows whose version is still `version`: the head, the states of members that are there, and members that are added, under new names. `stale`
    * if somebody was faster (or if this is the repeat of a change that was applied), `missing` if there is no such flow: nothing changes.
    */
   changeFlows(changes: readonly FlowChange[]): Promise<FlowChangeAnswer[]>;
