@@ -12,6 +12,7 @@ import {
   MAX_LAST_MEMBERS,
   type Member,
   memberId,
+  newState,
   readHead,
   textOfMember,
   waitsForAll,
@@ -24,7 +25,7 @@ import { createJob, JOB_DEFAULTS, type JobSettings, readJobOptions } from "../co
 import { partitionOf } from "../core/partition.ts";
 import { hasTransaction } from "../core/query-transaction.ts";
 import { canonicalText } from "../core/unique.ts";
-import { startMembers } from "../flows/start-members.ts";
+import { startMembers, startNew } from "../flows/start-members.ts";
 import type { InsertAnswer, Store } from "../store/store.ts";
 import type { CreatedFlow, Flows } from "./client.ts";
 import { type EnqueueParts, type Enqueuer, verbsWithin } from "./enqueue.ts";
@@ -286,8 +287,8 @@ async function answerOf(
 
 async function start(parts: CreateFlowParts, job: NewJob, members: readonly Added[]): Promise<void> {
   for (let from = 0; from < members.length; from += STARTED_AT_ONCE) {
-    const names = members.slice(from, from + STARTED_AT_ONCE).map(({ name }) => name);
-    await startMembers(flowParts(parts), job.id, names);
+    const some = members.slice(from, from + STARTED_AT_ONCE).map((member) => ({ ...member, state: newState(0, []) }));
+    await startNew(flowParts(parts), job.id, some);
   }
 }
 

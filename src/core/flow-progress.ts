@@ -8,9 +8,9 @@ import {
   type FlowHead,
   type FlowStatus,
   isFirst,
-  jobIdOf,
   MAX_NAMED,
   type Member,
+  memberId,
   type MemberState,
   newState,
   waitsForAll,
@@ -78,7 +78,9 @@ export class FlowProgress {
     const member = this.#members.get(name);
     if (member === undefined) return;
     const before = this.#stateOf(name);
-    if (at <= before.at || jobId !== jobIdOf(this.#id, { ...member, state: before })) return;
+    if (at <= before.at) return;
+    // Another job of the same member, which was gone.
+    if (before.job > 0 && jobId !== memberId(this.#id, name, member.plan.job.queue, before.job)) return;
     this.#set(name, { at, end, value: this.#isRead(name) ? value : null });
     if (end === null) this.#waitsAgain(member);
     this.#count(member, before.end, end);
@@ -190,15 +192,15 @@ export class FlowProgress {
     this.#head = { ...this.#head, isCancelled: false };
   }
 
-  #count({ plan }: Member, before: Status | null, after: Status | null): void {
+  #count({ name }: Member, before: Status | null, after: Status | null): void {
     const ended = { ...this.#head.ended };
     if (before !== null) ended[before] = ended[before]! - 1;
     if (after !== null) ended[after] = (ended[after] ?? 0) + 1;
-    const [open, bad] = waitsForAll(plan) ? [0, 0] : difference(classOf(before), classOf(after));
+    const [open, bad] = this.#isLast(name) ? [0, 0] : difference(classOf(before), classOf(after));
     this.#head = { ...this.#head, ended, open: this.#head.open + open, bad: this.#head.bad + bad };
   }
 
-  #tellNext({ name, plan }: Member, before: EndClass, after: EndClass): void {
+  #tellNext({ name }: Member, before: EndClass, after: EndClass): void {
     if (before === after) return;
     const [waits, bad] = difference(before, after);
     const because = `"${name}" ended ${this.#stateOf(name).end}`;
@@ -207,7 +209,7 @@ export class FlowProgress {
       this.#set(next, { waits: state.waits + waits, bad: state.bad + bad });
       this.#judge(next, because);
     }
-    if (waitsForAll(plan)) return;
+    if (this.#isLast(name)) return;
     for (const last of this.#head.last) this.#judge(last, because);
   }
 
@@ -215,6 +217,8 @@ export class FlowProgress {
   #judge(name: string, because: string = A_BAD_END): void {
     const member = this.#members.get(name)!;
     const { phase, end, cause } = this.#stateOf(name);
+    // It runs, or ended by itself.
+    if (phase === "opened" && (end === null || cause === null)) return;
     const [waits, bad] = this.#waitsOf(member);
     const { onFailure } = member.plan;
     if (end !== null) {
@@ -239,8 +243,13 @@ export class FlowProgress {
     this.#toDo.add(name);
   }
 
-  #waitsOf({ name, plan }: Member): [waits: number, bad: number] {
-    if (waitsForAll(plan)) return [this.#head.open, this.#head.bad];
+  /** Whether it waits for all others. */
+  #isLast(name: string): boolean {
+    return this.#head.last.includes(name);
+  }
+
+  #waitsOf({ name }: Member): [waits: number, bad: number] {
+    if (this.#isLast(name)) return [this.#head.open, this.#head.bad];
     const { waits, bad } = this.#stateOf(name);
     return [waits, bad];
   }

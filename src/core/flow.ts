@@ -116,9 +116,9 @@ export interface Member {
 }
 
 /** The job that a member has now. */
-export function jobOf(flow: string, { name, plan, state }: Member): NewJob {
-  const id = memberId(flow, name, plan.job.queue, state.job);
-  return { ...plan.job, id, parent: parentOf(flow, name), blocked: !isFirst(plan) };
+export function jobOf(flow: string, member: Member): NewJob {
+  const { name, plan } = member;
+  return { ...plan.job, id: jobIdOf(flow, member), parent: parentOf(flow, name), blocked: !isFirst(plan) };
 }
 
 export function jobIdOf(flow: string, { name, plan, state }: Member): string {
@@ -130,8 +130,26 @@ export function memberId(flow: string, name: string, queue: string, job: number 
   return callId({ id: flow, life: job }, name, partitionOf(queue));
 }
 
-export function readMember({ name, plan, state }: MemberText): Member {
-  return { name, plan: JSON.parse(plan) as MemberPlan, state: readState(state) };
+/** Reads the plan when it is first needed: what most members tell their flow needs only the state. */
+class StoredMember implements Member {
+  readonly name: string;
+  readonly state: MemberState;
+  readonly #text: string;
+  #plan: MemberPlan | null = null;
+
+  constructor({ name, plan, state }: MemberText) {
+    this.name = name;
+    this.#text = plan;
+    this.state = readState(state);
+  }
+
+  get plan(): MemberPlan {
+    return (this.#plan ??= JSON.parse(this.#text) as MemberPlan);
+  }
+}
+
+export function readMember(text: MemberText): Member {
+  return new StoredMember(text);
 }
 
 export function textOfMember({ name, plan, state }: Member): MemberText {
@@ -159,10 +177,20 @@ function readState(text: string): MemberState {
   return { ...NEW_STATE, ...(JSON.parse(text) as Partial<MemberState>) };
 }
 
-/** Leaves out what is as in a new state: a flow has many members. */
+/** Leaves out what is as in a new state: a flow has many members. Written out, because this runs for every end of a member. */
 export function textOfState(state: MemberState): string {
-  const told = Object.entries(state).filter(([name, value]) => name === "phase" || value !== NEW_STATE[name as keyof MemberState]);
-  return JSON.stringify(Object.fromEntries(told.filter(([name, value]) => name !== "next" || (value as string[]).length > 0)));
+  const { phase, waits, bad, next, job, at, end, value, cause, isStuck } = state;
+  const text: { -readonly [Name in keyof MemberState]?: MemberState[Name] } = { phase };
+  if (waits !== 0) text.waits = waits;
+  if (bad !== 0) text.bad = bad;
+  if (next.length > 0) text.next = next;
+  if (job !== 0) text.job = job;
+  if (at !== NEW_STATE.at) text.at = at;
+  if (end !== null) text.end = end;
+  if (value !== null) text.value = value;
+  if (cause !== null) text.cause = cause;
+  if (isStuck) text.isStuck = isStuck;
+  return JSON.stringify(text);
 }
 
 export function readHead(text: string): FlowHead {

@@ -12,6 +12,7 @@
  * sleeps), and the first of these steps that ends makes it pending again.
  */
 import { invalid } from "./errors.ts";
+import { isFlowParent } from "./flow-parent.ts";
 import type { JobOptions } from "./job-options.ts";
 import { isTerminal, type JobError, type JobRecord, type NewJob, type Status, STATUSES } from "./job.ts";
 import type { Ending, Transition } from "./lifecycle.ts";
@@ -177,7 +178,9 @@ export function endNotice(
   fence: number,
   { state, value }: Ending,
 ): Notice & { readonly kind: "end" } {
-  return { kind: "end", end: { id, name: step, kind: "call", state, value, by: callEnder(childId, fence), life, from: CALLERS } };
+  // A flow takes every end.
+  const from = isFlowParent({ life }) ? [] : CALLERS;
+  return { kind: "end", end: { id, name: step, kind: "call", state, value, by: callEnder(childId, fence), life, from } };
 }
 
 /** The notice to store when an attempt with this fence ends like that; undefined if nobody is told. */

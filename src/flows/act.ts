@@ -105,5 +105,6 @@ async function remake({ store }: FlowParts, actors: readonly Actor[]): Promise<s
 
 /** With another job. */
 function renewed(member: Member): Member {
-  return { ...member, state: { ...member.state, job: member.state.job + 1 } };
+  const { name, plan, state } = member;
+  return { name, plan, state: { ...state, job: state.job + 1 } };
 }

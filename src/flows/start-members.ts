@@ -6,24 +6,23 @@ import { changeFlows } from "./change-flows.ts";
 import type { FlowParts } from "./flow-parts.ts";
 
 /**
- * Stores the jobs of members. Those that wait for others come first, as blocked: when the flow knows that they are there, it can open them. Those
- * that wait for nothing come last, ready to run. A job that is there already is not stored again, so all of this can be repeated. Returns false if
- * something was locked.
+ * Stores the jobs of members, and then tells the flow, which opens those that may run. Members that wait for others are stored first, as blocked:
+ * one that waits for nothing may end at once. All of this can be repeated. Returns false if something was locked.
  */
 export async function startMembers(parts: FlowParts, id: string, names: readonly string[]): Promise<boolean> {
-  const before = await readNamed(parts, id, names);
-  if (before === null) return true;
-  const waiting = before.filter(({ plan, state }) => state.phase === "new" && !isFirst(plan));
-  if (!(await insert(parts, id, waiting))) return false;
-  const [answer] = await changeFlows(parts.store, [{ id, names, apply: (progress) => progress.started(names) }]);
-  if (answer !== "ok") return answer === "missing";
-  const first = ((await readNamed(parts, id, names)) ?? []).filter(({ plan, state }) => isFirst(plan) && state.at === -1);
-  return insert(parts, id, first);
+  const [page] = await parts.store.readFlows([{ id, names }]);
+  return page === null || startNew(parts, id, page!.members.map(readMember));
 }
 
-async function readNamed({ store }: FlowParts, id: string, names: readonly string[]): Promise<Member[] | null> {
-  const [page] = await store.readFlows([{ id, names }]);
-  return page === null ? null : page!.members.map(readMember);
+/** The same of members that were just read, or made. */
+export async function startNew(parts: FlowParts, id: string, members: readonly Member[]): Promise<boolean> {
+  const fresh = members.filter(({ state }) => state.phase === "new");
+  if (fresh.length === 0) return true;
+  const [first, waiting] = [true, false].map((isWanted) => fresh.filter(({ plan }) => isFirst(plan) === isWanted)) as [Member[], Member[]];
+  if (!(await insert(parts, id, waiting)) || !(await insert(parts, id, first))) return false;
+  const names = fresh.map(({ name }) => name);
+  const [answer] = await changeFlows(parts.store, [{ id, names, apply: (progress) => progress.started(names) }]);
+  return answer !== "locked";
 }
 
 async function insert({ store, clock, announce }: FlowParts, id: string, members: readonly Member[]): Promise<boolean> {

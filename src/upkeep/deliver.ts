@@ -8,7 +8,7 @@ import { inBatches } from "../lib/slices.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type StoredNotice } from "../store/store.ts";
 import { type Duty, type DutyParts, letOthersRun } from "./duty.ts";
 
-const BATCH = 200;
+const BATCH = 500;
 
 /**
  * Delivers what jobs tell each other (see Notice in core/steps.ts). Any number of processes may deliver one notice, and a process may die

@@ -41,5 +41,5 @@ export const FIRST_NOTICES = `select number, notice from (
   where nth = 1 or bytes <= ${MAX_STEPS_READ_BYTES} order by number`;
 /** Out: 1 if there is one. */
 export const HAS_NOTICES = "select 1 from millrace_notice limit 1";
-/** In: number. */
-export const DROP_NOTICE = "delete from millrace_notice where number = ?";
+/** In: numbers as JSON. */
+export const DROP_NOTICES = "delete from millrace_notice where number in (select value from json_each(?))";

@@ -20,7 +20,7 @@ import {
   ADD_NOTICE,
   DELETE_FAILED_STEPS,
   DELETE_STEPS,
-  DROP_NOTICE,
+  DROP_NOTICES,
   END_OVERDUE,
   FIND_STEP,
   FIRST_NOTICES,
@@ -207,5 +207,5 @@ export function firstNotices({ on }: View, limit: number, except: readonly strin
 }
 
 export function dropNotices({ on }: Transaction, keys: readonly string[]): void {
-  for (const key of keys) on.run(DROP_NOTICE, Number(key));
+  on.run(DROP_NOTICES, JSON.stringify(keys.map(Number)));
 }
