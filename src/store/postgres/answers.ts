@@ -1,6 +1,6 @@
 /** The numbers in the answers of our SQL functions. */
 import type { Move } from "../../core/lifecycle.ts";
-import type { LeaseAnswer } from "../store.ts";
+import type { FlowChangeAnswer, LeaseAnswer } from "../store.ts";
 
 /** What `admit` did with a job. */
 export const ADMITTED = {
@@ -34,6 +34,11 @@ export const KEPT_FULL: number = LEASE_ANSWERS.length;
 
 /** What `end_steps` did with a step. */
 export const STEP_ENDED = { ok: 0, late: 1, full: 2, refused: 3, missing: 4, leftOut: 5 } as const;
+
+/** What `change_flows` did with a flow, by number. */
+export const FLOW_ANSWERS: readonly FlowChangeAnswer[] = ["ok", "stale", "missing", "locked"];
+
+export const flowAnswer = (answer: FlowChangeAnswer): number => FLOW_ANSWERS.indexOf(answer);
 
 /** What `change` does with the steps of jobs. */
 export const FORGET = { forget: 0, retry: 1 } as const satisfies Record<NonNullable<Move["steps"]>, number>;

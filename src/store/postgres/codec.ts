@@ -48,6 +48,8 @@ export const ids = (values: readonly string[]): string => `{${values.join(",")}}
 
 /** Rare fields share one JSON column, which is null for most jobs. */
 interface Extra {
+  /** It is a flow: a trigger looks for the name of this field (see flow-tables.ts). */
+  flow?: true;
   meta?: string;
   webhookUrl?: string;
   /** Only if it is not exponential. */
@@ -62,12 +64,21 @@ interface Extra {
   steps?: number;
 }
 
-export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl" | "backoff" | "limitKey" | "cost" | "parent">): string | null {
+export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl" | "backoff" | "limitKey" | "cost" | "parent" | "flow">): string | null {
   const waitsAsUsual = job.backoff === USUAL_JOB.backoff;
-  const { parent = null } = job;
-  if (job.meta === null && job.webhookUrl === null && waitsAsUsual && job.limitKey === null && job.cost === 1 && parent === null)
+  const { parent = null, flow } = job;
+  if (
+    job.meta === null &&
+    job.webhookUrl === null &&
+    waitsAsUsual &&
+    job.limitKey === null &&
+    job.cost === 1 &&
+    parent === null &&
+    flow === undefined
+  )
     return null;
   const extra: Extra = {};
+  if (flow !== undefined) extra.flow = true;
   if (job.meta !== null) extra.meta = job.meta;
   if (job.webhookUrl !== null) extra.webhookUrl = job.webhookUrl;
   if (!waitsAsUsual) extra.backoff = job.backoff;

@@ -18,6 +18,7 @@ import { spend } from "./functions/allowance.ts";
 import { createSqlEnqueue, lacksSqlEnqueue } from "./functions/enqueue-from-sql.ts";
 import { exchange } from "./functions/exchange.ts";
 import { admit, enqueue, freeKeys } from "./functions/insert.ts";
+import { admitFlows, changeFlows, readFlows } from "./functions/flows.ts";
 import { hourTimes } from "./functions/hour-times.ts";
 import { extend, note } from "./functions/leases.ts";
 import { change, remove } from "./functions/manage.ts";
@@ -61,8 +62,10 @@ const WRITES = [
   keepSteps,
   readSteps,
   endSteps,
+  admitFlows,
+  changeFlows,
 ];
-const READS = [find, attempts, expired, queues, counters, hourTimes, oldest, ahead, keyUse];
+const READS = [find, attempts, expired, queues, counters, hourTimes, oldest, ahead, keyUse, readFlows];
 
 const DIGEST_LENGTH = 8;
 

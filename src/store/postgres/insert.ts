@@ -7,6 +7,7 @@ import type { Lane } from "./catalog.ts";
 import { encodeExtra, encodeFacets, encodeTags, encodeText, extrasColumn, facetsColumn, ids, numbers, type Row, texts } from "./codec.ts";
 import { type Context, inRounds, readJobs, rounds } from "./context.ts";
 import { failureOf } from "./failures.ts";
+import { flowColumns } from "./flows.ts";
 import { waitOrLeaveOut } from "./wait-or-leave-out.ts";
 
 const ENQUEUED = counterMetric("enqueued");
@@ -27,7 +28,12 @@ export async function insertJobs(context: Context, jobs: readonly NewJob[]): Pro
 
 function isPlain(context: Context, job: NewJob): boolean {
   return (
-    job.idempotencyKey === null && job.runAt === null && job.blocked !== true && job.limitKey === null && !isBounded(context, job.queue)
+    job.idempotencyKey === null &&
+    job.runAt === null &&
+    job.blocked !== true &&
+    job.limitKey === null &&
+    job.flow === undefined &&
+    !isBounded(context, job.queue)
   );
 }
 
@@ -71,11 +77,13 @@ async function insertCarefully(context: Context, jobs: readonly NewJob[]): Promi
 }
 
 async function admit(context: Context, jobs: readonly NewJob[]): Promise<InsertAnswer[]> {
-  const { connections, sql, catalog, now } = context;
+  const { connections, sql, arrays, catalog, now } = context;
   const columns = admitColumns(jobs, await catalog.lanes(jobs));
+  const flows = flowColumns(jobs, arrays);
+  const text = flows === null ? sql.admit : sql.admitFlows;
   const rows = await waitOrLeaveOut(connections, {
     items: jobs.length,
-    ask: (on, careful) => on.query(sql.admit, [now(), true, careful, ...columns]),
+    ask: (on, careful) => on.query(text, [now(), true, careful, ...columns, ...(flows ?? [])]),
     leavesOut: (found) => found.some(([, kind]) => kind === ADMITTED.leftOut),
   });
   const holders = await holdersOf(context, rows);
@@ -250,13 +258,16 @@ function createdAnswers(jobs: readonly NewJob[], createdAt: number): InsertAnswe
 export function hintsOfInserted(jobs: readonly NewJob[], answers: readonly InsertAnswer[]): Hint[] {
   const queues = new Set<string>();
   let inMs = Infinity;
+  let hasNotices = false;
   answers.forEach((answer, index) => {
     if (answer.kind !== "created") return;
     if (answer.status === "pending") queues.add(jobs[index]!.queue);
     else if (answer.status === "scheduled") inMs = Math.min(inMs, answer.runAt - answer.createdAt);
+    else hasNotices ||= (jobs[index]!.flow?.notices.length ?? 0) > 0;
   });
   const hints: Hint[] = Array.from(queues, (queue) => ({ topic: "work", queue }));
   if (inMs < Infinity) hints.push({ topic: "due", inMs });
+  if (hasNotices) hints.push({ topic: "notices" });
   return hints;
 }
 

@@ -13,6 +13,7 @@ import type { Context } from "./context.ts";
 import { type Driver, loadDriver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { PostgresFeed } from "./feed.ts";
+import { changeFlows, readFlows } from "./flows.ts";
 import { DueStart, LaneStarts } from "./read-starts.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -176,6 +177,8 @@ const VERBS: Verbs<Context> = {
   keepSteps,
   readSteps,
   endSteps,
+  readFlows,
+  changeFlows,
   notices: readNotices,
   dropNotices,
   change: changeJobs,

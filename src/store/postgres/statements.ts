@@ -44,9 +44,9 @@ export function statementsFor(s: string, digest: string): Statements {
 
 /** Statements worth preparing: function calls, which are then parsed and analysed only once. */
 export function hotStatements(statements: Statements): string[] {
-  const { enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, change, promote } = statements;
+  const { enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote } = statements;
   const { find, expired, queues, counters, hourTimes, attempts } = statements;
-  const writes = [enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, change, promote];
+  const writes = [enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote];
   return [...writes, find, expired, queues, counters, hourTimes, attempts];
 }
 
@@ -103,9 +103,13 @@ const catalog = (s: string) => ({
 
 const parameters = (count: number, from = 1): string => Array.from({ length: count }, (_, index) => `$${from + index}`).join(", ");
 
+const ADMITTED_WITHIN = `select json_build_array(pg_current_xact_id_if_assigned()::text,
+    json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer`;
+
 const calls = (s: string, digest: string) => ({
   enqueue: `select ${s}.enqueue_${digest}(${parameters(18)})`,
   admit: `select * from ${s}.admit_${digest}(${parameters(21)})`,
+  admitFlows: `select * from ${s}.admit_flows_${digest}(${parameters(30)})`,
   freeKeys: `select ${s}.free_keys_${digest}(${parameters(3)})`,
   exchange: `select * from ${s}.exchange_${digest}(${parameters(14)})`,
   extend: `select ${s}.extend_${digest}(${parameters(5)})`,
@@ -114,6 +118,8 @@ const calls = (s: string, digest: string) => ({
   keepSteps: `select ${s}.keep_steps_${digest}(${parameters(11)})`,
   readSteps: `select * from ${s}.read_steps_${digest}(${parameters(4)})`,
   endSteps: `select * from ${s}.end_steps_${digest}(${parameters(10)})`,
+  readFlows: `select * from ${s}.read_flows_${digest}(${parameters(7)})`,
+  changeFlows: `select ${s}.change_flows_${digest}(${parameters(14)})`,
   remove: `select * from ${s}.remove_${digest}(${parameters(4)})`,
   promote: `select * from ${s}.promote_${digest}(${parameters(4)})`,
   prune: `select ${s}.prune_${digest}(${parameters(6)})`,
@@ -132,9 +138,8 @@ const calls = (s: string, digest: string) => ({
    * The same inside a caller's transaction: one text, which every driver passes on unchanged. Out, for this and the next: the number of the
    * transaction, null if nothing was written in it; and the rows.
    */
-  admitWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
-    json_agg(json_build_array(out_ord, out_kind, out_state, out_created_at, out_run_at, out_holder)))::text as answer
-    from ${s}.admit_${digest}(${parameters(21)})`,
+  admitWithin: `${ADMITTED_WITHIN} from ${s}.admit_${digest}(${parameters(21)})`,
+  admitFlowsWithin: `${ADMITTED_WITHIN} from ${s}.admit_flows_${digest}(${parameters(30)})`,
   settleWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text,
     coalesce(json_agg(json_build_array(out_settled, out_woken, out_run_at, out_attempt)), '[]'))::text as answer from ${s}.exchange_${digest}(${parameters(14)})`,
   noteWithin: `select json_build_array(pg_current_xact_id_if_assigned()::text, json_build_array(json_build_array(${s}.note_${digest}(${parameters(4)}))))::text as answer`,

@@ -5,7 +5,7 @@ import { KEPT_FULL, LEASE_ANSWERS, STEP_ENDED } from "./answers.ts";
 import { decodeText, encodeFence, encodeText, numbers, type Row } from "./codec.ts";
 import { type Context, inRounds, readNumbers, roundsById } from "./context.ts";
 import { leaseRequest } from "./exchange.ts";
-import { readNotice } from "./suspend.ts";
+import { readNotice } from "./notices.ts";
 import { waitOrLeaveOut } from "./wait-or-leave-out.ts";
 
 type Keep = Lease & { readonly steps: readonly NewStep[] };

@@ -1,10 +1,11 @@
 import type { NewJob } from "../../core/job.ts";
-import type { NewStep, Notice } from "../../core/steps.ts";
+import type { NewStep } from "../../core/steps.ts";
 import { NOTICE, STEP_KIND, STEP_STATE } from "../numbers.ts";
 import type { Settlement } from "../store.ts";
 import type { Lane } from "./catalog.ts";
-import { decodeText, encodeFence, encodeText } from "./codec.ts";
+import { encodeFence, encodeText } from "./codec.ts";
 import { type JobItem, jobItem } from "./insert.ts";
+import { encodeNotice } from "./notices.ts";
 
 /** What an exchange did beside its transitions: see functions/suspend.ts. */
 export interface DurableDone {
@@ -71,16 +72,6 @@ function waitItem(settlement: Settlement, { name, kind, state, value, untilMs, d
 function callItem(job: NewJob, lane: Lane, ord: number): JobItem {
   // The server adds the payload: it may be large, and is already there.
   return Object.assign(jobItem(job, lane), { ord, notice: JSON.stringify({ ...job, payload: undefined }) });
-}
-
-/** The name of a step is written as `change` writes it, which has it from the rare fields of a job. */
-function encodeNotice(notice: Notice): string {
-  return JSON.stringify(notice.kind === "end" ? { kind: "end", end: { ...notice.end, name: encodeText(notice.end.name) } } : notice);
-}
-
-export function readNotice(text: string): Notice {
-  const notice = JSON.parse(text) as Notice;
-  return notice.kind === "end" ? { kind: "end", end: { ...notice.end, name: decodeText(notice.end.name) } } : notice;
 }
 
 /** When a called job is due, about; Infinity if never. */

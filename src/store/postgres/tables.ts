@@ -17,6 +17,7 @@
  * these texts: a released text is never edited, the next change is a new step at the end.
  */
 import { ENDED_STATES, STATE } from "../numbers.ts";
+import { flowTables } from "./flow-tables.ts";
 import { limitTables } from "./limit-tables.ts";
 import { stepTables } from "./step-tables.ts";
 
@@ -333,6 +334,8 @@ export const STEPS: readonly Step[] = [
   { sql: limitTables, isAdditive: true },
   // To 16: durable work. An older version that runs beside wakes no suspended job.
   { sql: stepTables, isAdditive: true },
+  // To 17: flows. An older version that runs beside tells no flow of its members.
+  { sql: flowTables, isAdditive: true },
 ];
 
 /** The tables of changing rows, and the states in each. */

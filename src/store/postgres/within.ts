@@ -10,6 +10,7 @@ import type { CommitWatch } from "./commit-watch.ts";
 import { failureOf } from "./failures.ts";
 import { type Context, inRounds, roundsById } from "./context.ts";
 import { hintsOfSettled, inOrder, lanesToFollow, noteItems, orderedAnswers, settlementValues } from "./exchange.ts";
+import { flowColumns } from "./flows.ts";
 import { admitColumns, hintsOfInserted, insertRounds, readAdmitted } from "./insert.ts";
 
 const MOST_TRIES = 5;
@@ -75,7 +76,9 @@ class Within {
       jobs,
       lanes.map(({ queueId }) => queueId),
     );
-    const { rows, transaction } = await this.#ask(sql.admitWithin, [now(), false, false, ...admitColumns(jobs, lanes)]);
+    const flows = flowColumns(jobs, TEXT_ARRAYS);
+    const values = [now(), false, false, ...admitColumns(jobs, lanes), ...(flows ?? [])];
+    const { rows, transaction } = await this.#ask(flows === null ? sql.admitWithin : sql.admitFlowsWithin, values);
     const holders = await this.#holders(rows);
     const answers: InsertAnswer[] = [];
     for (const [index, row] of rows.entries()) {

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import type { Context } from "../../../src/client/client.ts";
+import { FLOW_QUEUE, FLOW_TYPE } from "../../../src/core/flow.ts";
 import type { Job } from "../../../src/core/job.ts";
 import type { LeaseAnswer, Note, TransactionVerbs } from "../../../src/store/store.ts";
 import type { Engine, OwnTransaction } from "../harness.ts";
@@ -75,6 +76,29 @@ export function transactionSuite(engine: Engine): void {
       expect(await world.counts()).toEqual({ pending: 1 });
       expect(await world.total("enqueued")).toBe(1);
       await world.add({ idempotencyKey: "k", payload: "another" });
+    });
+
+    keeps("a flow that is inserted in it is there after its commit, and leaves nothing after a rollback", async (world) => {
+      for (const end of ["rollback", "commit"] as const) {
+        const own = await begin(world);
+        const job = { ...world.job({ queue: FLOW_QUEUE, type: FLOW_TYPE, idempotencyKey: "k" }), blocked: true };
+        const start = { kind: "flow", id: job.id, work: "start", names: ["a"] } as const;
+        const member = { name: "a", plan: '{"text":"\\u0000 ☃"}', state: "{}" };
+        const flow = { head: "head", members: [member, { ...member, name: "b" }], notices: [start] };
+        expect(await own.verbs.insert([world.job(), { ...job, flow }])).toMatchObject([{ kind: "created" }, { kind: "created" }]);
+        expect(await world.store.readFlows([{ id: job.id }])).toEqual([null]);
+        await own[end]();
+        const notices = (await world.store.notices(10)).map(({ notice }) => notice);
+        const [page] = await world.store.readFlows([{ id: job.id, names: ["a"] }]);
+        if (end === "commit") {
+          expect(page).toMatchObject({ version: 1, head: "head", members: [member] });
+          expect(notices).toEqual([start]);
+        } else {
+          expect(page).toBeNull();
+          expect(notices).toEqual([]);
+        }
+      }
+      expect(await world.counts(FLOW_QUEUE)).toEqual({ blocked: 1 });
     });
 
     keeps("after a rollback new queues and types work as if nothing had been", async (world) => {

@@ -1,10 +1,12 @@
 import pg from "pg";
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import { FLOW_QUEUE, FLOW_TYPE } from "../../../../src/core/flow.ts";
+import type { NewJob } from "../../../../src/core/job.ts";
 import { readLimits } from "../../../../src/core/limits.ts";
 import { CANCEL, RESTART, RETRY, settle } from "../../../../src/core/lifecycle.ts";
 import { FOLD_AFTER_MS } from "../../../../src/store/postgres/housekeeping.ts";
 import type { Driver } from "../../../../src/store/postgres/driver.ts";
-import type { Settlement, Store } from "../../../../src/store/store.ts";
+import type { FlowChange, Settlement, Store } from "../../../../src/store/store.ts";
 import { result, signalTo, wait } from "../../../conformance/store/durable-work.ts";
 import { claimOf, connectedTo, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
 
@@ -56,6 +58,16 @@ async function plans(
 
 const jobs = (count: number, types = 1) => Array.from({ length: count }, (_, index) => jobOf({}, `t${index % types}`));
 
+function flowOf(members: number): NewJob {
+  const texts = Array.from({ length: members }, (_, index) => ({ name: `m${index}`, plan: "{}", state: "{}" }));
+  return { ...jobOf(), queue: FLOW_QUEUE, type: FLOW_TYPE, blocked: true, flow: { head: "{}", members: texts, notices: [] } };
+}
+
+function changeOf(id: string): FlowChange {
+  const states = ["m1", "m2"].map((name) => ({ name, state: "{}" }));
+  return { id, version: 1, head: "{}", states, added: [{ name: "new", plan: "{}", state: "{}" }], notices: [] };
+}
+
 async function completionsOf(store: Store, limit = 10): Promise<Settlement[]> {
   const { claimed } = await store.exchange([], [claimOf({ limit })]);
   return claimed[0]!.map((lease) => ({
@@ -73,7 +85,7 @@ function suspension({ id, fence }: Settlement): Settlement {
 }
 
 /** Tables in which millions of rows may stand: none may be read as a whole. */
-const LARGE = /Seq Scan on (job|ready|due|ended|blocked|key|attempt|log|facet|step)\b/;
+const LARGE = /Seq Scan on (job|ready|due|ended|blocked|key|attempt|log|facet|step|flow|member)\b/;
 
 /** An index of ids that is read as a whole. */
 const WHOLE_INDEX = /Index (Only )?Scan using \w+_pkey on [^\n]*\n(?!\s+Index Cond)/;
@@ -167,6 +179,8 @@ describe("no hot statement looks at jobs that it does not want", () => {
     ["prune", (store) => store.prune([{ queue: "default", ageMs: 0, count: 0, keepAtLeastMs: 0 }], 100)],
     ["keep steps", (store) => store.keepSteps([{ id: jobOf().id, fence: 1, steps: [result("a")] }])],
     ["end steps", (store) => store.endSteps([signalTo(jobOf().id, "a")])],
+    ["read flows", (store) => store.readFlows([{ id: jobOf().id, names: ["a"] }, { id: jobOf().id }])],
+    ["change flows", (store) => store.changeFlows([changeOf(jobOf().id)])],
     ["read steps", (store) => store.readSteps(jobOf().id, 1, null)],
   ])("%s", async (_, act) => {
     const told = await plans(act, (store) => store.insert(jobs(10)));
@@ -334,6 +348,46 @@ describe("no hot statement looks at jobs that it does not want", () => {
     );
     expect(told).toContain("on running");
     expect(told).not.toMatch(/ on (step|notice)\b(?![^\n]*never executed)/);
+  });
+
+  test("jobs that are no flows cost no look at flows and members", async () => {
+    const told = await plans(async (store) => {
+      const stored = [...jobs(10), jobOf({ idempotencyKey: "k", meta: { flow: 1 } })];
+      await store.insert(stored);
+      await store.change(
+        stored.map(({ id }) => id),
+        CANCEL,
+      );
+      await store.remove([stored[0]!.id, stored[10]!.id], ["cancelled"]);
+      await store.prune([{ queue: "default", ageMs: 0, count: 0, keepAtLeastMs: 0 }], MANY);
+    });
+    expect(told).toMatch(/Delete on job/);
+    expect(told).not.toMatch(/ (on|into) (\w+\.)?(flow|member)\b/i);
+  });
+
+  test("a read and a change of a flow look up its row, and each member by its name, also while the server believes that the tables are empty", async () => {
+    const url = explainingUrl();
+    const flow = flowOf(MANY);
+    const names = ["m1", "m2"];
+    const told = await plans(
+      async (store) => {
+        await store.readFlows([{ id: flow.id, names }]);
+        await store.changeFlows([changeOf(flow.id)]);
+        await store.readFlows([{ id: flow.id, after: "m2", limit: 10 }]);
+      },
+      async (store) => {
+        const client = await connectedTo(server());
+        await client.query(`vacuum (truncate false) ${schemaOf(url)}.flow, ${schemaOf(url)}.member`);
+        await store.insert([flow, flowOf(MANY)]);
+      },
+      url,
+    );
+    expect(told).toMatch(/Index Scan using flow_pkey on flow\b/);
+    expect(told).toMatch(/Index Scan using member_pkey on member[^\n]*\n\s+Index Cond: \(\(flow = .* AND \(name = /);
+    expect(told).toMatch(/Index Scan using member_pkey on member m\b[^\n]*\n\s+Index Cond: \(\(flow = .* AND \(name = /);
+    expect(told).toMatch(/Index Scan using member_pkey on member[^\n]*\n\s+Index Cond: \(\(flow = .* AND \(name > /);
+    expect(told).not.toMatch(WHOLE_INDEX);
+    expect(told).not.toMatch(LARGE);
   });
 
   test("suspended jobs whose time has come are found by their index", async () => {

@@ -102,7 +102,9 @@ test("functions that are not ours stay when those of 0.1 are swept, also those o
   expect(theirs).toHaveLength(5);
   const { rows: left } = await client.query<{ oid: number; proname: string }>(text, [schema, []]);
   // Those of triggers belong to the tables.
-  const named = left.filter(({ proname }) => !/_([0-9a-f]{8}|for_sql)$|^(limit_line_up|limit_note_due|drop_steps)$/.test(proname));
+  const named = left.filter(
+    ({ proname }) => !/_([0-9a-f]{8}|for_sql)$|^(limit_line_up|limit_note_due|drop_steps|drop_flow)$/.test(proname),
+  );
   // The one that users call has its name back.
   expect(named.filter(({ proname }) => proname !== "enqueue")).toEqual(theirs);
   expect(named).toHaveLength(theirs.length + 1);
