@@ -1,7 +1,7 @@
 /** Checks a flow, makes its jobs, and stores it whole: in one commit, with a notice that starts it. */
 import { createHash } from "node:crypto";
 import { callId } from "../core/called-id.ts";
-import { asInputError, invalid, MillraceError } from "../core/errors.ts";
+import { MillraceError } from "../core/errors.ts";
 import {
   FLOW_QUEUE,
   FLOW_TYPE,
@@ -18,7 +18,15 @@ import {
   waitsForAll,
 } from "../core/flow.ts";
 import { FLOW_FACET } from "../core/flow-parent.ts";
-import { type MemberLinks, readLinks } from "../core/flow-graph.ts";
+import {
+  type GivenMember,
+  memberAt,
+  memberError,
+  type MemberLinks,
+  readLinks,
+  readMembers,
+  refuseMemberOptions,
+} from "../core/flow-graph.ts";
 import { type Added, FlowProgress } from "../core/flow-progress.ts";
 import { type NewJob, recordOf, WAITING } from "../core/job.ts";
 import { createJob, JOB_DEFAULTS, type JobSettings, readJobOptions } from "../core/job-options.ts";
@@ -28,7 +36,7 @@ import { canonicalText } from "../core/unique.ts";
 import { startMembers, startNew } from "../flows/start-members.ts";
 import type { InsertAnswer, Store } from "../store/store.ts";
 import type { CreatedFlow, Flows } from "./client.ts";
-import { type EnqueueParts, type Enqueuer, verbsWithin } from "./enqueue.ts";
+import { type EnqueueParts, type Enqueuer, readGivenId, verbsWithin } from "./enqueue.ts";
 import { applied, demandFlow, ended, flowNotFound, flowParts, toFlow } from "./flows.ts";
 import { heldElsewhere, queueFull, readId, readOptions } from "./refusals.ts";
 
@@ -37,14 +45,15 @@ export interface CreateFlowParts extends EnqueueParts {
 }
 
 const MEMBER_FIELDS = ["name", "after", "onFailure"] as const;
-const FLOW_OPTIONS = ["key", "keyTtl", "webhookUrl", "tags", "meta", "tx"] as const;
+const FLOW_OPTIONS = ["key", "keyTtl", "webhookUrl", "tags", "meta", "id", "tx"] as const;
 
 /** Creates a flow. Resolves when it is committed, and its jobs are stored. In the caller's transaction they follow after its commit. */
 export async function createFlow(parts: CreateFlowParts, input: unknown, options: unknown): Promise<CreatedFlow> {
-  const { tx, key, ...rest } = readOptions(options, "the options of a flow", FLOW_OPTIONS);
-  const inputs = readInputs(input);
+  const { tx, key, id: given, ...rest } = readOptions(options, "the options of a flow", FLOW_OPTIONS);
+  const inputs = readMembers(input);
   const links = readLinks(inputs);
-  const id = parts.createId(partitionOf(FLOW_QUEUE));
+  const partition = partitionOf(FLOW_QUEUE);
+  const id = given === undefined ? parts.createId(partition) : readGivenId(given, partition);
   const members = await makeMembers(parts, id, inputs, links);
   const job = await flowJob(parts, id, members, key, rest);
   if (hasTransaction(tx)) {
@@ -60,7 +69,7 @@ export async function createFlow(parts: CreateFlowParts, input: unknown, options
 export function memberAdder(parts: CreateFlowParts): Flows["add"] {
   return async (flow, input) => {
     const id = readId(flow);
-    const inputs = readInputs(input);
+    const inputs = readMembers(input);
     const named = inputs
       .flatMap(({ name, after }) => [name, ...(Array.isArray(after) ? after : [after])])
       .filter((name) => typeof name === "string");
@@ -117,36 +126,24 @@ function refuseTooMany({ total, last }: FlowHead, added: readonly Added[]): void
 
 // ── Make ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-type Input = { readonly [name: string]: unknown };
-
-function readInputs(input: unknown): Input[] {
-  if (!Array.isArray(input)) throw invalid("members", "a list of members", input);
-  return Array.from(input, (member: unknown, index) => {
-    if (typeof member !== "object" || member === null || Array.isArray(member)) {
-      throw invalid(`members[${index}]`, "an object with a name and a type", member);
-    }
-    return member as Input;
-  });
-}
-
 async function makeMembers(
   parts: CreateFlowParts,
   flow: string,
-  inputs: readonly Input[],
+  inputs: readonly GivenMember[],
   links: readonly MemberLinks[],
 ): Promise<Added[]> {
   const made: Added[] = [];
   let bytes = 0;
   for (const [index, input] of inputs.entries()) {
     const { name, after, onFailure } = links[index]!;
-    const job = await makeJob(parts, flow, name, input, `members[${index}]`);
+    const job = await makeJob(parts, flow, name, input, index);
     bytes += Buffer.byteLength(job.payload);
     if (bytes > MAX_FLOW_BYTES) {
       throw new MillraceError(
         "invalid_input",
         `the payloads are larger than ${MAX_FLOW_BYTES / 2 ** 20} MiB in all, with that of "${name}"`,
         {
-          field: `members[${index}].payload`,
+          field: `${memberAt(index)}.payload`,
         },
       );
     }
@@ -155,27 +152,15 @@ async function makeMembers(
   return made;
 }
 
-async function makeJob({ enqueuer }: CreateFlowParts, flow: string, name: string, input: Input, at: string): Promise<NewJob> {
+async function makeJob({ enqueuer }: CreateFlowParts, flow: string, name: string, input: GivenMember, index: number): Promise<NewJob> {
   const { type, payload, ...rest } = input;
   const options = Object.fromEntries(Object.entries(rest).filter(([field]) => !(MEMBER_FIELDS as readonly string[]).includes(field)));
-  const refused = ["idempotencyKey", "keyTtl", "id", "tx", "coalesce"].find((field) => options[field] !== undefined);
-  if (refused !== undefined) {
-    throw new MillraceError("invalid_input", `member "${name}": ${refused} cannot be used in a flow: the flow has one key`, {
-      field: `${at}.${refused}`,
-    });
-  }
   try {
+    refuseMemberOptions(options);
     const job = await enqueuer.create(type as string, payload, options, (partition) => callId({ id: flow, life: 0 }, name, partition));
     return { ...job, facets: { ...job.facets, [FLOW_FACET]: flow } };
   } catch (error) {
-    const known = asInputError(error);
-    if (!(known instanceof MillraceError) || known.code === "store_unavailable") throw error;
-    const { code, message, field, issues } = known;
-    throw new MillraceError(code, `member "${name}": ${message}`, {
-      field: field === undefined ? at : `${at}.${field}`,
-      ...(issues !== undefined && { issues }),
-      cause: error,
-    });
+    throw memberError(error, name, index);
   }
 }
 

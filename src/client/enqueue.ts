@@ -436,7 +436,7 @@ function whenAll<Value>(values: readonly (Value | Promise<Value>)[]): readonly V
 }
 
 /** Engines find a job by the partition in its id: with a wrong one, the job would never be found. */
-function readGivenId(id: unknown, partition: number): string {
+export function readGivenId(id: unknown, partition: number): string {
   if (!isId(id) || tenBitsOf(id) !== partition) throw invalid("id", "a UUIDv7 in lower case with the partition of its queue", id);
   return id;
 }

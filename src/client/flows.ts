@@ -11,6 +11,8 @@ import {
   type FlowStatus,
   jobIdOf,
   jobStatusOf,
+  MAX_FLOWS_PAGE,
+  MAX_MEMBERS_PAGE,
   type Member,
   momentOf,
   readHead,
@@ -18,7 +20,8 @@ import {
   retryMember,
 } from "../core/flow.ts";
 import { FLOW_FACET } from "../core/flow-parent.ts";
-import type { JobRecord } from "../core/job.ts";
+import { type Job, type JobRecord } from "../core/job.ts";
+import { withTexts } from "../core/json-text.ts";
 import { RETRY } from "../core/lifecycle.ts";
 import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
 import { demandInteger } from "../core/read-fields.ts";
@@ -36,8 +39,6 @@ import { readCursor } from "./filter.ts";
 import { heldElsewhere, readId, readOptions } from "./refusals.ts";
 import { waitForEnd, type WaitParts } from "./wait.ts";
 
-const MAX_FLOWS_PAGE = 100;
-const MAX_MEMBERS_PAGE = 1000;
 const USUAL_MEMBERS_PAGE = 100;
 
 export interface FlowClientParts extends ClientParts, WaitParts {
@@ -60,10 +61,16 @@ export function createFlows(parts: FlowClientParts): Flows {
     retry: (id, options) => retryFlow(parts, readId(id), readWho(parts, options)),
     wait: async (id, options) => {
       await demandFlow(store, readId(id));
-      await waitForEnd(parts, id, options);
+      await waitForEnd({ ...parts, get: (flow) => jobAsFlow(parts, flow) }, id, options);
       return demandFlow(store, id);
     },
   };
+}
+
+/** The job of a flow. After a retry, the flow runs before its job does: until then the job has not ended either. */
+async function jobAsFlow({ store, get }: FlowClientParts, id: string): Promise<Job | null> {
+  const [job, flow] = await Promise.all([get(id), findFlow(store, id)]);
+  return job !== null && flow?.status === "running" ? { ...job, status: jobStatusOf("running") } : job;
 }
 
 function readWho(parts: ClientParts, options: unknown): Actor {
@@ -163,7 +170,8 @@ function outcomeOf({ name, state }: Member, job: JobRecord | null): MemberOutcom
     return { name, status: end, result: null, error: { name: error, message, kind, status: end } };
   }
   const text = value ?? job?.result ?? null;
-  return { name, status: end, result: text === null ? null : (JSON.parse(text) as unknown), error: null };
+  const outcome = { name, status: end, result: text === null ? null : (JSON.parse(text) as unknown), error: null };
+  return withTexts(outcome, "null", text);
 }
 
 /** How the members ended that a member waits for. */

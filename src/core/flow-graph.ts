@@ -1,5 +1,5 @@
 /** WHAT WAITS FOR WHAT in a flow, checked before anything is stored. */
-import { invalid, MillraceError } from "./errors.ts";
+import { asInputError, invalid, MillraceError } from "./errors.ts";
 import { type After, ALL_OTHERS, MAX_FLOW_CALL, MAX_FLOW_EDGES, MAX_LAST_MEMBERS, ON_FAILURE, type OnFailure } from "./flow.ts";
 import { readStepName } from "./steps.ts";
 
@@ -8,6 +8,46 @@ export interface MemberLinks {
   readonly name: string;
   readonly after: After;
   readonly onFailure: OnFailure;
+}
+
+/** A member as it was given: nothing but that it is an object is known of it. */
+export type GivenMember = { readonly [name: string]: unknown };
+
+/** Reads a list of members. Throws `invalid_input`. */
+export function readMembers(input: unknown): GivenMember[] {
+  if (!Array.isArray(input)) throw invalid("members", "a list of members", input);
+  return Array.from(input, (member: unknown, index) => {
+    if (typeof member !== "object" || member === null || Array.isArray(member)) {
+      throw invalid(memberAt(index), "an object with a name and a type", member);
+    }
+    return member as GivenMember;
+  });
+}
+
+/** The place of a member in the list of a call. */
+export function memberAt(index: number): string {
+  return `members[${index}]`;
+}
+
+const NO_OPTIONS = ["idempotencyKey", "keyTtl", "id", "tx", "coalesce"] as const;
+
+/** Refuses options that the job of a member cannot have. */
+export function refuseMemberOptions(options: GivenMember): void {
+  const field = NO_OPTIONS.find((name) => options[name] !== undefined);
+  if (field !== undefined) throw refused(field, `${field} cannot be used in a flow: the flow has one key`);
+}
+
+/** What is wrong with a member, with its name and its place. Any other error is returned as it is. */
+export function memberError(error: unknown, name: unknown, index: number): unknown {
+  const known = asInputError(error);
+  if (known.code === "store_unavailable") return error;
+  const { code, message, field, issues } = known;
+  const at = memberAt(index);
+  return new MillraceError(code, `${typeof name === "string" ? `member "${name}"` : at}: ${message}`, {
+    field: field === undefined ? at : `${at}.${field}`,
+    ...(issues !== undefined && { issues }),
+    cause: error,
+  });
 }
 
 /**
@@ -20,10 +60,10 @@ export function readLinks(
 ): MemberLinks[] {
   if (members.length === 0) throw invalid("members", "a list of at least one member", members);
   if (members.length > MAX_FLOW_CALL) throw invalid("members", `a list of at most ${MAX_FLOW_CALL} members`, members.length);
-  const links = members.map((member, index) => readOne(member, `members[${index}]`));
+  const links = members.map((member, index) => readOne(member, memberAt(index)));
   const names = new Set<string>();
   for (const [index, { name }] of links.entries()) {
-    if (names.has(name)) throw refused(`members[${index}].name`, `two members have the name "${name}": each needs its own`);
+    if (names.has(name)) throw refused(`${memberAt(index)}.name`, `two members have the name "${name}": each needs its own`);
     names.add(name);
   }
   let edges = 0;
@@ -36,7 +76,7 @@ export function readLinks(
     edges += after.length;
     const unknown = after.find((one) => !names.has(one) && !known(one));
     if (unknown === undefined) continue;
-    throw refused(`members[${index}].after`, `"${name}" waits for "${unknown}", but the flow has no member of that name`);
+    throw refused(`${memberAt(index)}.after`, `"${name}" waits for "${unknown}", but the flow has no member of that name`);
   }
   if (edges > MAX_FLOW_EDGES)
     throw refused("members", `the members wait for ${edges} others in all; at most ${MAX_FLOW_EDGES} are possible`);

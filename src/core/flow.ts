@@ -34,6 +34,9 @@ export const MAX_FLOW_BYTES: number = 16 * 1024 * 1024;
 export const MAX_FLOW_MEMBERS = 1_000_000;
 /** How many members of a flow can wait for all others. */
 export const MAX_LAST_MEMBERS = 100;
+/** The largest page of a list of flows, and of the members of one. */
+export const MAX_FLOWS_PAGE = 100;
+export const MAX_MEMBERS_PAGE = 1000;
 /** How many members one notice names. */
 export const MAX_NAMED = 500;
 /** How many results of predecessors a member gets at once, in bytes. Beyond that it reads one after the other. */

@@ -7,7 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { ApplicationCaller } from "./application-auth.ts";
 import { ANYONE, type Caller, Keys, secretOf } from "./auth.ts";
 import type { Call } from "./call.ts";
-import type { Scope } from "./contract/route.ts";
+import type { Route, Scope } from "./contract/route.ts";
 import type { EndedSessions } from "./ended-sessions.ts";
 import { type Limiter, MemoryLimiter } from "./limits.ts";
 import { networkOf } from "./network.ts";
@@ -74,19 +74,24 @@ export class Admission {
   }
 
   /** Throws unless the call is allowed. */
-  admit(call: Call, scope: Scope | "open" | "any", anyOrigin = false): Caller | Promise<Caller> {
+  admit(
+    call: Call,
+    scope: Scope | "open" | "any",
+    { anyOrigin = false, alsoFor }: Pick<Route, "anyOrigin" | "alsoFor"> = {},
+  ): Caller | Promise<Caller> {
     this.#checkHost(call);
     if (!anyOrigin) this.#checkOrigin(call);
     if (scope === "open") return ANYONE;
     const caller = this.callerOf(call);
     return caller instanceof Promise
-      ? caller.then((known) => this.#admitCaller(known, call, scope))
-      : this.#admitCaller(caller, call, scope);
+      ? caller.then((known) => this.#admitCaller(known, call, scope, alsoFor))
+      : this.#admitCaller(caller, call, scope, alsoFor);
   }
 
-  #admitCaller(caller: Caller, call: Call, scope: Scope | "any"): Caller | Promise<Caller> {
-    if (scope !== "any" && !caller.scopes.has(scope)) {
-      const needed = caller.user === undefined ? `a key with the scope ${scope}` : `an operator: ${caller.user} is a viewer`;
+  #admitCaller(caller: Caller, call: Call, scope: Scope | "any", alsoFor: Scope | undefined): Caller | Promise<Caller> {
+    if (scope !== "any" && !caller.scopes.has(scope) && !(alsoFor !== undefined && caller.scopes.has(alsoFor))) {
+      const scopes = alsoFor === undefined ? scope : `${scope} or ${alsoFor}`;
+      const needed = caller.user === undefined ? `a key with the scope ${scopes}` : `an operator: ${caller.user} is a viewer`;
       throw new MillraceError("forbidden", `this request needs ${needed}`);
     }
     const { limiter, clock } = this.#options;

@@ -82,7 +82,7 @@ export class Answerer implements CallHost {
     try {
       if (this.#isDraining) refuseWhileDraining(route);
       if (route.rule.scope !== "open") active.enter();
-      const admitted = this.#admission.admit(call, route.rule.scope, route.rule.anyOrigin);
+      const admitted = this.#admission.admit(call, route.rule.scope, route.rule);
       active.caller = admitted instanceof Promise ? await admitted : admitted;
       active.readQuery();
       if (route.checkBody !== undefined) active.readBody(await call.readBody(route.maxBody, active));

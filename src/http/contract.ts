@@ -7,6 +7,7 @@ import { auditRoutes } from "./contract/audit.ts";
 import { bulkRoutes } from "./contract/bulk.ts";
 import { dashboardRoutes } from "./contract/dashboard.ts";
 import { deadRoutes } from "./contract/dead.ts";
+import { flowRoutes } from "./contract/flows.ts";
 import { jobRoutes } from "./contract/jobs.ts";
 import { leaseStepRoutes } from "./contract/lease-steps.ts";
 import { leaseRoutes } from "./contract/leases.ts";
@@ -22,6 +23,7 @@ import { systemRoutes } from "./contract/system.ts";
 export const FAMILIES = [
   { name: "Jobs", routes: jobRoutes },
   { name: "Durable work", routes: stepRoutes },
+  { name: "Flows", routes: flowRoutes },
   { name: "Dead letters", routes: deadRoutes },
   { name: "Bulk operations", routes: bulkRoutes },
   { name: "Audit", routes: auditRoutes },
@@ -40,6 +42,7 @@ export const FAMILIES = [
 export const ROUTES = {
   ...jobRoutes,
   ...stepRoutes,
+  ...flowRoutes,
   ...deadRoutes,
   ...bulkRoutes,
   ...auditRoutes,

@@ -1,7 +1,7 @@
 /** THE OPENAPI DOCUMENT (3.1), made from the contract, whose schemas are JSON Schema. */
 import type { TSchema } from "typebox";
 import { LimitKey } from "./contract/limits.ts";
-import { type AnswerKind, type Route, USUAL_PROBLEMS } from "./contract/route.ts";
+import { type AnswerKind, type Route, scopeWords, USUAL_PROBLEMS } from "./contract/route.ts";
 import { Id, Job, JobPage, JobSummary, Name, NewJob, Problem } from "./contract/schemas.ts";
 import { FAMILIES, splitName } from "./contract.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-codes.ts";
@@ -59,7 +59,7 @@ function operation(name: string, family: string, route: Route): Json {
     operationId: operationId(name),
     tags: [family],
     summary: route.summary,
-    description: route.scope === "open" ? "Needs no key." : `Needs the scope \`${route.scope}\`.`,
+    description: route.scope === "open" ? "Needs no key." : `Needs the scope ${scopeWords(route)}.`,
     ...(route.scope === "open" ? { security: [] } : {}),
     parameters: [...pathParameters(path), ...queryParameters(route), ...headerParameters(route)],
     ...(route.body === undefined

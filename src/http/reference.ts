@@ -1,7 +1,7 @@
 /** THE REFERENCE, made from the contract: blocks of text that become Markdown for the docs, and a page of the server. */
 import type { TSchema } from "typebox";
 import { wordsOfType } from "./check-input.ts";
-import { type AnswerKind, type Route, USUAL_PROBLEMS } from "./contract/route.ts";
+import { type AnswerKind, type Route, scopeWords, USUAL_PROBLEMS } from "./contract/route.ts";
 import { FAMILIES } from "./contract.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-codes.ts";
 
@@ -31,7 +31,7 @@ export function referenceBlocks(): Block[] {
 }
 
 function routeBlocks([name, route]: [string, Route]): Block[] {
-  const scope = route.scope === "open" ? "No scope needed" : `Scope \`${route.scope}\``;
+  const scope = route.scope === "open" ? "No scope needed" : `Scope ${scopeWords(route)}`;
   const { problems = [] } = route;
   return [
     heading(3, `\`${name}\``),

@@ -12,7 +12,7 @@ import type {
   WorkOptions,
   WorkerClient,
 } from "../client/client.ts";
-import { type Duration, MAX_DELAY_MS } from "../core/duration.ts";
+import type { Duration } from "../core/duration.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { readField } from "../core/facets.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
@@ -24,12 +24,13 @@ import type { JobOptions } from "../core/job-options.ts";
 import { type LimitOptions, readLimits } from "../core/limits.ts";
 import { readRetryOptions } from "../core/manual-change.ts";
 import { readCreate, readSettingNames } from "../core/queue.ts";
-import { isName, NAME_RULE, readDuration, readFields } from "../core/read-fields.ts";
+import { isName, NAME_RULE, readFields } from "../core/read-fields.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createRemoteBulk } from "./remote/bulk.ts";
 import { changeQuery } from "./remote/change-query.ts";
 import { RemoteEnqueuer } from "./remote/enqueue.ts";
 import { remoteEvents } from "./remote/events.ts";
+import { createRemoteFlows, remoteFlowMaker } from "./remote/flows.ts";
 import { readId } from "./remote/ids.ts";
 import { RemoteLeases } from "./remote/leases.ts";
 import { createRemoteLimits } from "./remote/limits.ts";
@@ -37,6 +38,7 @@ import { countJobs, createRemoteDead, listJobs, queryOf } from "./remote/queries
 import { createRemoteSchedules, orNull } from "./remote/schedules.ts";
 import { listRemoteSteps, sendRemoteSignal } from "./remote/steps.ts";
 import { type Answered, Transport } from "./remote/transport.ts";
+import { waitForRemoteEnd } from "./remote/wait-for-end.ts";
 import { wireText } from "./remote/wire-text.ts";
 import { fromAuditWire } from "./wire/audit.ts";
 import { fromAttemptWire, fromJobWire, fromLogLineWire, fromManualChangeWire, fromSummaryWire } from "./wire/job.ts";
@@ -60,10 +62,6 @@ export interface RemoteOptions {
     | undefined;
 }
 
-/** The longest that one request waits for the end of a job. */
-const LONG_POLL_MS = 25_000;
-const DEFAULT_WAIT_MS = 30_000;
-
 export function createRemoteClient(options: RemoteOptions): PlainClient {
   const { clock, random, deadlineMs, defaults = {} } = options;
   const transport = new Transport({
@@ -77,6 +75,7 @@ export function createRemoteClient(options: RemoteOptions): PlainClient {
   });
   const enqueuer = new RemoteEnqueuer({ transport, clock, defaults });
   const leases = new RemoteLeases({ transport, clock, random, defaults });
+  const flows = createRemoteFlows({ transport, clock, enqueuer });
   const workers = new Set<WorkerHandle>();
   let isClosing = false;
   let closed: Promise<void> | null = null;
@@ -89,7 +88,7 @@ export function createRemoteClient(options: RemoteOptions): PlainClient {
   function work(handlers: Handlers, workOptions?: WorkOptions): WorkerHandle {
     if (isClosing) throw clientClosed();
     if (options.startWorker === undefined) throw new MillraceError("invalid_input", "this client cannot run workers: use connect()");
-    const worker = options.startWorker({ leases, get }, handlers, workOptions, () => workers.delete(worker));
+    const worker = options.startWorker({ leases, get, flows }, handlers, workOptions, () => workers.delete(worker));
     workers.add(worker);
     return worker;
   }
@@ -119,6 +118,8 @@ export function createRemoteClient(options: RemoteOptions): PlainClient {
       transport.ending.throwIfAborted();
       return enqueuer.enqueueMany(jobs, many === undefined ? undefined : readFields(many, "the options of enqueueMany", ["tx"]).tx);
     }) as Client["enqueueMany"],
+    flow: remoteFlowMaker({ transport, clock, enqueuer }),
+    flows,
     get: orByDefinition(get),
     list: async (query) => listJobs(transport, query),
     count: async (filter) => countJobs(transport, filter),
@@ -237,26 +238,17 @@ export function createRemoteClient(options: RemoteOptions): PlainClient {
   return client;
 }
 
-/** Asks the server to wait, again and again, until the job has ended or the timeout is over. */
-async function waitForEnd({ transport, clock }: { transport: Transport; clock: Clock }, id: string, options: unknown): Promise<Job> {
-  const { timeout = DEFAULT_WAIT_MS, signal } =
-    options === undefined ? {} : readFields(options, "the options of wait", ["timeout", "signal"]);
-  const timeoutMs = readDuration(timeout, "timeout", 'a time in milliseconds or as "30s", "5m"', MAX_DELAY_MS);
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
-  const until = clock.monotonic() + timeoutMs;
-  for (;;) {
-    const waitMs = Math.ceil(Math.min(Math.max(0, until - clock.monotonic()), LONG_POLL_MS));
-    const request = { params: { id: readId(id) }, query: { wait: String(waitMs) }, repeatable: true, waitMs, signal };
-    const found = await transport.ask("GET /api/v1/jobs/{id}", request);
-    const { body } = found;
-    if (isTerminal(body.status)) return jobWithTexts(found);
-    if (clock.monotonic() >= until) {
-      throw new MillraceError("wait_timeout", `job ${id} did not end within ${timeoutMs} ms: it is ${body.status}`, {
-        jobId: id,
-        field: "timeout",
-      });
-    }
-  }
+async function waitForEnd({ transport, clock }: { transport: Transport; clock: Clock }, given: string, options: unknown): Promise<Job> {
+  const id = readId(given);
+  const found = await waitForRemoteEnd(clock, options, {
+    noun: "job",
+    id,
+    ask: (waitMs, signal) =>
+      transport.ask("GET /api/v1/jobs/{id}", { params: { id }, query: { wait: String(waitMs) }, repeatable: true, waitMs, signal }),
+    statusOf: ({ body }) => body.status,
+    hasEnded: ({ body }) => isTerminal(body.status),
+  });
+  return jobWithTexts(found);
 }
 
 /** A job that keeps the texts of its payload and result as the server wrote them. */

@@ -36,6 +36,7 @@ import { auditHandlers } from "./routes/audit.ts";
 import { bulkHandlers } from "./routes/bulk.ts";
 import { dashboardHandlers } from "./routes/dashboard.ts";
 import { deadHandlers } from "./routes/dead.ts";
+import { flowHandlers } from "./routes/flows.ts";
 import { jobHandlers } from "./routes/jobs.ts";
 import { leaseStepHandlers } from "./routes/lease-steps.ts";
 import { leaseHandlers } from "./routes/leases.ts";
@@ -262,6 +263,7 @@ function prepareRoutes(parts: SystemParts, dashboard: Dashboard | null, signalPa
   const handlers: Handlers<RouteName> = {
     ...jobHandlers(parts),
     ...stepHandlers(parts),
+    ...flowHandlers(parts),
     ...deadHandlers(parts),
     ...bulkHandlers(parts),
     ...auditHandlers(parts),

@@ -1,5 +1,6 @@
 /**
- * DELIVERIES. The end of a job with a `webhookUrl` inserts a job of this type in the same transition. This handler runs it.
+ * DELIVERIES. The end of a job with a `webhookUrl` inserts a job of this type in the same transition; that of a flow, right after. This handler
+ * runs it.
  *
  *   2xx                    delivered
  *   410                    the receiver is gone for good: dead at once, as in Standard Webhooks
@@ -8,20 +9,26 @@
  *                          3xx: redirects are not followed
  *   a closed address       dead at once, and nothing is sent
  */
-import type { Client, Handler } from "../client/client.ts";
+import type { Client, Flows, Handler } from "../client/client.ts";
 import { Discard, RetryAfter } from "../core/control-errors.ts";
 import { queueBeside } from "../core/delivery.ts";
 import { messageOf } from "../core/errors.ts";
+import { FLOW_QUEUE } from "../core/flow.ts";
 import { stringifyJson } from "../core/json-text.ts";
 import type { Job } from "../core/job.ts";
 import { HOUR_MS } from "../core/time-units.ts";
-import { DELIVERED, type DeliveredStatus, deliveryBody, type JobEnd } from "./delivery-body.ts";
+import { DELIVERED, type DeliveredStatus, deliveryBody, flowDeliveryBody, type JobEnd } from "./delivery-body.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { type Answer, type OutgoingRequest, send, type Sender } from "./send.ts";
 import { signedHeaders } from "./sign.ts";
 
+/** What reads the jobs and flows whose ends are delivered. */
+export interface DeliveryClient extends Pick<Client, "get"> {
+  readonly flows: Pick<Flows, "get">;
+}
+
 export interface DeliveryParts {
-  readonly client: Pick<Client, "get">;
+  readonly client: DeliveryClient;
   readonly sender: Sender;
   readonly keys: readonly Buffer[];
   readonly now: () => number;
@@ -40,9 +47,9 @@ const JITTER = 0.25;
 export function deliveryHandler(parts: DeliveryParts): Handler {
   return async (payload, { job: delivery, signal }) => {
     const end = readEnd(payload, delivery);
-    const job = await parts.client.get(end.jobId);
-    const url = urlOf(delivery, job);
-    const body = Buffer.from(stringifyJson(deliveryBody(end, job)));
+    const ended = await readEnded(parts, end);
+    const url = urlOf(delivery, ended);
+    const body = Buffer.from(stringifyJson(ended.body));
     const headers = {
       "content-type": "application/json",
       "content-length": String(body.length),
@@ -65,10 +72,25 @@ function readEnd(payload: unknown, delivery: Job): JobEnd {
   return { jobId, status: status as DeliveredStatus, queue: queueBeside(delivery.queue) };
 }
 
+/** What a delivery tells, and where the job or flow wants it. */
+interface Ended {
+  readonly body: unknown;
+  readonly webhookUrl: string | null;
+}
+
+async function readEnded({ client }: DeliveryParts, end: JobEnd): Promise<Ended> {
+  if (end.queue === FLOW_QUEUE) {
+    const flow = await client.flows.get(end.jobId);
+    return { body: flowDeliveryBody(end, flow), webhookUrl: flow?.webhookUrl ?? null };
+  }
+  const job = await client.get(end.jobId);
+  return { body: deliveryBody(end, job), webhookUrl: job?.webhookUrl ?? null };
+}
+
 /** The delivery has a copy of the URL: its job may be gone long before the last retry. */
-function urlOf(delivery: Job, job: Job | null): string {
-  const url = delivery.webhookUrl ?? job?.webhookUrl;
-  if (url === undefined || url === null) throw new Discard("there is no URL to deliver to: the job is gone, or has no webhook_url");
+function urlOf(delivery: Job, { webhookUrl }: Ended): string {
+  const url = delivery.webhookUrl ?? webhookUrl;
+  if (url === null) throw new Discard("there is no URL to deliver to: the job is gone, or has no webhook_url");
   return url;
 }
 

@@ -1,4 +1,5 @@
-/** THE BODY OF A DELIVERY: that a job has ended, and how. Built when it is sent, in the format of the HTTP API. */
+/** THE BODY OF A DELIVERY: that a job or a flow has ended, and how. Built when it is sent, in the format of the HTTP API. */
+import type { Flow } from "../client/client.ts";
 import { resultOf } from "../core/json-text.ts";
 import type { AttemptError, Job, Status } from "../core/job.ts";
 
@@ -19,6 +20,34 @@ export function deliveryBody(end: JobEnd, job: Job | null): unknown {
     type: `job.${end.status}`,
     timestamp: isUnchanged ? time(job.completedAt) : null,
     data: isUnchanged ? describe(job) : { id: end.jobId, status: end.status, queue: end.queue },
+  };
+}
+
+/** The same for a flow. */
+export function flowDeliveryBody(end: JobEnd, flow: Flow | null): unknown {
+  const isUnchanged = flow !== null && flow.status === end.status;
+  return {
+    type: `flow.${end.status}`,
+    timestamp: isUnchanged ? time(flow.endedAt) : null,
+    data: isUnchanged ? describeFlow(flow) : { id: end.jobId, status: end.status },
+  };
+}
+
+function describeFlow(flow: Flow): Record<string, unknown> {
+  return {
+    id: flow.id,
+    status: flow.status,
+    key: flow.key,
+    members: flow.members,
+    completed: flow.completed,
+    failed: flow.failed,
+    cancelled: flow.cancelled,
+    open: flow.open,
+    stuck: flow.stuck,
+    tags: flow.tags,
+    meta: flow.meta,
+    created_at: time(flow.createdAt),
+    ended_at: time(flow.endedAt),
   };
 }
 

@@ -1,6 +1,6 @@
-import type { Client, Handler } from "../client/client.ts";
+import type { Handler } from "../client/client.ts";
 import { WEBHOOK_TYPE } from "../core/delivery.ts";
-import { deliveryHandler } from "./deliver.ts";
+import { type DeliveryClient, deliveryHandler } from "./deliver.ts";
 import { Guard } from "./guard.ts";
 import { httpRequestHandler } from "./http-request.ts";
 import { HTTP_REQUEST_TYPE } from "../core/internal.ts";
@@ -8,8 +8,8 @@ import type { ResolveHost } from "./resolve-host.ts";
 import { readSecrets } from "./sign.ts";
 
 export interface WebhookOptions {
-  /** Reads the jobs whose ends are delivered. */
-  readonly client: Pick<Client, "get">;
+  /** Reads the jobs and flows whose ends are delivered. */
+  readonly client: DeliveryClient;
   /** Secrets to sign with, as a list or separated by commas; several while you replace one. Without any, deliveries are not signed. */
   readonly secrets?: string | readonly string[] | undefined;
   /** Private addresses and ranges that may be called, such as `10.0.0.0/8`. */

@@ -5,7 +5,7 @@ import type { JobOptions } from "../../core/job-options.ts";
 import type { Status } from "../../core/job.ts";
 import type { ChangeOptions } from "../../core/manual-change.ts";
 import type { CallError } from "../../core/steps.ts";
-import type { JobInput } from "./jobs.ts";
+import type { GivenId, JobInput } from "./jobs.ts";
 import type { ItemsOf, JobsByName } from "./registered-jobs.ts";
 
 /** What a member of a flow has besides what its job has. */
@@ -33,7 +33,8 @@ export type MembersOf<Jobs extends JobsByName, Kinds extends readonly unknown[]>
   readonly [Index in keyof Kinds]: MemberFields & Omit<ItemsOf<Jobs, Kinds>[Index], "idempotencyKey" | "keyTtl" | "id">;
 };
 
-export interface FlowOptions {
+/** Options of a flow. */
+export interface FlowOptions extends GivenId {
   /** A flow with this key is created once: the same call again returns it. At most 255 bytes. */
   readonly key?: string | undefined;
   /** How long the key is kept after the flow completed or was cancelled. Default: 24 h. */
@@ -101,6 +102,7 @@ export interface MemberOutcome {
   readonly error: CallError | null;
 }
 
+/** Which flows to list. */
 export interface ListFlows {
   readonly status?: FlowStatus | undefined;
   /** 1 to 100; default 100. */
@@ -108,11 +110,13 @@ export interface ListFlows {
   readonly cursor?: string | null | undefined;
 }
 
+/** Flows, and where the next page starts. */
 export interface FlowPage {
   readonly flows: Flow[];
   readonly cursor: string | null;
 }
 
+/** Members of a flow, and where the next page starts. */
 export interface MemberPage {
   readonly members: FlowMember[];
   readonly cursor: string | null;

@@ -89,6 +89,10 @@ const Reason = Type.Union([
   reason("blocked", {}),
   reason("waits_for_signal", { step: Type.String(), until: nullable(Time) }),
   reason("waits_for_call", { step: Type.String(), job_id: Id, type: Name }),
+  reason("waits_for_members", {
+    flow_id: Id,
+    names: Type.Array(Type.String(), { description: "Some of the members that it waits for." }),
+  }),
   reason("sleeps", { step: Type.String(), until: Time }),
   reason("position", { ahead: Count, ahead_is_capped: Type.Boolean({ description: "There may be more jobs ahead." }) }),
   reason("running", { worker_id: nullable(Type.String()), started_at: nullable(Time) }),

@@ -23,6 +23,8 @@ export interface Route {
   readonly summary: string;
   /** `open` needs no key and shows no data. */
   readonly scope: Scope | "open";
+  /** A key with this scope may call it, too. */
+  readonly alsoFor?: Scope;
   readonly query?: TObject;
   readonly body?: TSchema;
   /** Checks only the field names of the body: the library checks the values, with the same messages. */
@@ -43,6 +45,11 @@ export interface Route {
   readonly anyOrigin?: boolean;
   /** Served until the very end of a shutdown, so that running work can be reported. */
   readonly servedToTheEnd?: boolean;
+}
+
+/** The scopes of which a key needs one, in words. */
+export function scopeWords({ scope, alsoFor }: Pick<Route, "scope" | "alsoFor">): string {
+  return alsoFor === undefined ? `\`${scope}\`` : `\`${scope}\` or \`${alsoFor}\``;
 }
 
 /** Problems that any route with a key may answer with. */

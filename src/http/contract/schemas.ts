@@ -73,6 +73,20 @@ export const JobErrorShape = Type.Object(
   { description: "Why an attempt did not succeed." },
 );
 
+/** How a job ended that another one called or waits for. */
+export const CallErrorShape = Type.Union(
+  [
+    Type.Object({
+      name: Type.String(),
+      message: Type.String(),
+      kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
+      status: Type.Enum([...STATUSES], { description: "How the job ended." }),
+    }),
+    Type.Null(),
+  ],
+  { description: "Why the job did not complete; null if it did, or has not ended." },
+);
+
 export const ProgressShape = Type.Object({ percent: Amount, note: nullable(Type.String()) });
 
 /** A parameter of routes that change something. */
@@ -200,7 +214,7 @@ export const JOB_FIELDS = {
 };
 
 const RUN_AT_RULE = withoutDate(JOB_OPTIONS.runAt.mustBe);
-const TIMES = {
+export const JOB_TIMES = {
   delay: Type.Optional(duration(JOB_OPTIONS.delay.mustBe)),
   run_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: RUN_AT_RULE })),
   scheduled_at: Type.Optional(Type.Union([moment(""), Type.Null()], { description: RUN_AT_RULE })),
@@ -208,15 +222,19 @@ const TIMES = {
 
 /** Options of a job that a step calls: the step is its idempotency key. */
 export const CallOptions = closed(
-  { ...JOB_FIELDS, ...TIMES },
+  { ...JOB_FIELDS, ...JOB_TIMES },
   { description: "options of the called job, as POST /api/v1/jobs takes them" },
 );
 
-const KEYS = {
+export const KEY_FIELDS = {
   idempotency_key: Type.Optional(
     Type.Union([Type.String({ minLength: 1, maxLength: MAX_KEY_BYTES }), Type.Null()], { description: JOB_OPTIONS.idempotencyKey.mustBe }),
   ),
   key_ttl: Type.Optional(duration(JOB_OPTIONS.keyTtl.mustBe)),
+};
+
+const KEYS = {
+  ...KEY_FIELDS,
   id: Type.Optional(
     Type.String({
       pattern: ID_PATTERN,
@@ -227,11 +245,11 @@ const KEYS = {
 };
 
 /** A job to enqueue. */
-export const NewJob = closed({ type: Name, payload: Type.Optional(Type.Unknown()), ...JOB_FIELDS, ...TIMES, ...KEYS });
+export const NewJob = closed({ type: Name, payload: Type.Optional(Type.Unknown()), ...JOB_FIELDS, ...JOB_TIMES, ...KEYS });
 export type NewJobWire = Static<typeof NewJob>;
 
 /** A job to enqueue, as the first source design has it. */
-export const AliasNewJob = closed({ type: Type.Optional(Name), payload: Type.Unknown(), ...JOB_FIELDS, ...TIMES, ...KEYS });
+export const AliasNewJob = closed({ type: Type.Optional(Name), payload: Type.Unknown(), ...JOB_FIELDS, ...JOB_TIMES, ...KEYS });
 
 // ── Lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -252,6 +270,7 @@ export const JOB_FILTER = {
   priority: Type.Optional(PriorityInput),
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TAG_LENGTH, description: TAG_RULE })),
   limit_key: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_LIMIT_KEY_BYTES, description: JOB_OPTIONS.limitKey.mustBe })),
+  flow: Type.Optional(Type.String({ pattern: ID_PATTERN, description: "the id of a flow: matches its members" })),
   where: Type.Optional(
     Type.Record(Type.String({ maxLength: MAX_FIELD_LENGTH }), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
       maxProperties: MAX_FACETS,

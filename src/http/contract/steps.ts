@@ -1,9 +1,8 @@
 /** Durable work: the steps of a job, and signals to it. */
 import type { Static } from "typebox";
-import { STATUSES } from "../../core/job.ts";
 import { MAX_SIGNAL_ID_LENGTH, MAX_STEP_NAME_LENGTH, STEP_KINDS, STEP_NAME_RULE, STEP_STATES } from "../../core/steps.ts";
 import type { Route } from "./route.ts";
-import { closed, Id, Milliseconds, Name, nullable, REASON, Time } from "./schemas.ts";
+import { CallErrorShape, closed, Id, Milliseconds, Name, nullable, REASON, Time } from "./schemas.ts";
 import { Type } from "./type.ts";
 
 export const StepName = Type.String({
@@ -17,18 +16,7 @@ export const STEP_FIELDS = {
   name: Type.String(),
   kind: Type.Enum([...STEP_KINDS], { description: "step: the result of a function. wait: for a signal of this name." }),
   state: Type.Enum([...STEP_STATES]),
-  error: Type.Union(
-    [
-      Type.Object({
-        name: Type.String(),
-        message: Type.String(),
-        kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
-        status: Type.Enum([...STATUSES], { description: "How the called job ended." }),
-      }),
-      Type.Null(),
-    ],
-    { description: "Why a call failed." },
-  ),
+  error: CallErrorShape,
   until: Type.Union([Time, Type.Null()], { description: "When a sleep or a wait ends by itself." }),
   started_at: Time,
   ended_at: nullable(Time),

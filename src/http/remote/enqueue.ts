@@ -3,6 +3,7 @@ import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInpu
 import { checkPayload } from "../../core/check-payload.ts";
 import { enqueueResultOf } from "../../core/enqueue-result.ts";
 import { asInputError, invalid, MillraceError } from "../../core/errors.ts";
+import { type GivenMember, refuseMemberOptions } from "../../core/flow-graph.ts";
 import { typeOfKind } from "../../core/job-definition.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES, utf8Length } from "../../core/json.ts";
@@ -32,6 +33,13 @@ interface EncodedJob {
   readonly text: string;
   readonly payload: string;
   readonly idempotencyKey: string | null;
+}
+
+/** A job with the options of all layers. */
+interface DescribedJob {
+  readonly given: JobOptions & { readonly type: string; readonly id?: string };
+  /** JSON. */
+  readonly payload: string;
 }
 
 const MAX_WAITING = 10_000;
@@ -91,6 +99,17 @@ export class RemoteEnqueuer {
     return results;
   }
 
+  /** The JSON of a member of a flow. It has no id and no key: the server makes its id from that of the flow. */
+  async memberText({ type: kind, payload, name, after, onFailure, ...own }: GivenMember): Promise<string> {
+    refuseMemberOptions(own);
+    const { given, payload: text } = await this.#describe(kind as JobKind, payload, own);
+    const { idempotencyKey: _, keyTtl: __, ...job } = given;
+    // Many names may be longer than any other field may be.
+    const isList = Array.isArray(after) && after.every((one) => typeof one === "string");
+    const fields = { name, ...(isList ? {} : { after }), onFailure, ...job };
+    return wireText(fields, { ...(isList ? { after: JSON.stringify(after) } : {}), payload: text });
+  }
+
   /** Resolves when every call that was accepted has its answer. */
   whenIdle(): Promise<void> {
     return this.#calls.whenIdle();
@@ -112,22 +131,27 @@ export class RemoteEnqueuer {
   }
 
   async #pack(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EncodedJob> {
+    const { given, payload: text } = await this.#describe(kind, payload, options);
+    const { queue = DEFAULT_QUEUE, idempotencyKey } = given;
+    // The server refuses an invalid queue.
+    const partition = isName(queue) ? partitionOf(queue) : 0;
+    const job = { ...given, queue, id: given.id ?? this.#createId(partition) };
+    return { text: wireText(job, { payload: text }), payload: text, idempotencyKey: idempotencyKey ?? null };
+  }
+
+  /** All fields of a job, and the JSON of its payload. */
+  async #describe(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<DescribedJob> {
     const { type, schema, defaults } = readKind(kind);
     if (options !== undefined && options !== null && (typeof options !== "object" || Array.isArray(options))) {
       throw invalid("options", "an object", options);
     }
-    const { tx, id, ...own } = options ?? {};
+    const { tx, ...own } = options ?? {};
     refuseTransaction(tx);
     const text = encodeJson(payload, "payload", MAX_PAYLOAD_BYTES);
     // Checks the payload as the handler will see it.
     if (schema !== undefined) await checkPayload(schema, JSON.parse(text));
-    const said = mergeOptions(this.#defaults, defaults, own);
-    const { queue = DEFAULT_QUEUE, idempotencyKey } = said;
-    // The server refuses an invalid queue.
-    const partition = isName(queue) ? partitionOf(queue) : 0;
     const unset = onlyDefaults(this.#defaults, defaults, own);
-    const given = { ...said, ...unset, type, queue, id: id ?? this.#createId(partition) };
-    return { text: wireText(given, { payload: text }), payload: text, idempotencyKey: idempotencyKey ?? null };
+    return { given: { ...mergeOptions(this.#defaults, defaults, own), ...unset, type }, payload: text };
   }
 
   /** The jobs have their ids, so a batch may be sent again. */
@@ -159,7 +183,7 @@ function readKind(kind: JobKind): { type: string; schema: JobDefinition<unknown>
   return typeof kind === "string" ? { type, schema: undefined, defaults: {} } : { type, schema: kind.input, defaults: kind.options };
 }
 
-function refuseTransaction(tx: unknown): void {
+export function refuseTransaction(tx: unknown): void {
   if (hasTransaction(tx)) throw noTransaction();
 }
 

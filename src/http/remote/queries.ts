@@ -92,7 +92,7 @@ function pairTexts(where: unknown): string[] {
   });
 }
 
-const TEXTS = new Set(["type", "queue", "tag", "limitKey", "q", "cursor", "group", "sort", "by", "action", "jobId"]);
+const TEXTS = new Set(["type", "queue", "tag", "limitKey", "flow", "q", "cursor", "group", "sort", "by", "action", "jobId"]);
 const NUMBERS = new Set(["limit", "after", "count"]);
 
 function paramText(name: string, value: unknown): string {

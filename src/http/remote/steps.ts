@@ -1,11 +1,11 @@
 /** Signals and steps over HTTP. */
 import type { JobStep, SignalAnswer } from "../../client/client.ts";
-import { MillraceError } from "../../core/errors.ts";
 import { encodeJson } from "../../core/json.ts";
-import { MAX_STEP_BYTES, readStepName } from "../../core/steps.ts";
+import { MAX_STEP_BYTES } from "../../core/steps.ts";
 import { fromStepsAnswer } from "../wire/step.ts";
 import { changeQuery } from "./change-query.ts";
 import { readId } from "./ids.ts";
+import { readPathName } from "./path-name.ts";
 import type { Transport } from "./transport.ts";
 import { wireText } from "./wire-text.ts";
 
@@ -23,19 +23,10 @@ export async function sendRemoteSignal(
   options: unknown,
 ): Promise<SignalAnswer> {
   const { query, given } = changeQuery(options, "the options of signal", ["id"]);
-  const params = { id: readId(id), name: readSignalName(name) };
+  const params = { id: readId(id), name: readPathName(name, "signal") };
   const signal: Record<string, string> = payload === undefined ? {} : { payload: encodeJson(payload, "payload", MAX_STEP_BYTES) };
   const body = wireText({ id: given.id ?? randomId() }, signal);
   return (await transport.ask("POST /api/v1/jobs/{id}/signals/{name}", { params, query, body, repeatable: true })).body;
-}
-
-/** Every URL parser takes these steps of a path away, encoded or not. */
-const NO_STEPS = [".", ".."];
-
-function readSignalName(given: unknown): string {
-  const name = readStepName(given, "name");
-  if (!NO_STEPS.includes(name)) return name;
-  throw new MillraceError("invalid_input", `no URL can name the signal "${name}": connect to the store itself for that`, { field: "name" });
 }
 
 /** Also in browsers, where `randomUUID` exists only on pages that came by https. */

@@ -35,6 +35,8 @@ export function toReasonWire(reason: Reason): ReasonWire {
       return { ...reason, until: toTimeOrNull(reason.until) };
     case "waits_for_call":
       return { code, message, step: reason.step, job_id: reason.jobId, type: reason.type };
+    case "waits_for_members":
+      return { code, message, flow_id: reason.flowId, names: [...reason.names] };
     case "sleeps":
       return { ...reason, until: toTime(reason.until) };
     default:
@@ -72,6 +74,8 @@ export function fromReasonWire(wire: ReasonWire): Reason {
       return { ...wire, until: fromTimeOrNull(wire.until) };
     case "waits_for_call":
       return { code, message, step: wire.step, jobId: wire.job_id, type: wire.type };
+    case "waits_for_members":
+      return { code, message, flowId: wire.flow_id, names: wire.names };
     case "sleeps":
       return { ...wire, until: fromTime(wire.until) };
     default:

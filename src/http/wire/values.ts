@@ -58,7 +58,7 @@ export function toCamelCase(name: string): string {
 
 /** Whether this is, or is within, a field whose names are the caller's: they are the same in the library and on the wire. */
 export function hasCallersNames(field: string): boolean {
-  return /^(payload|meta|(filter\.)?where)\b/.test(field);
+  return /^((members\[\d+\]\.)?(payload|meta)|(filter\.)?where)\b/.test(field);
 }
 
 /** The same object with its own field names in snake_case, without undefined values. Deeper names are the caller's. */
