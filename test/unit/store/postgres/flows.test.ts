@@ -112,6 +112,30 @@ test("what is beside a flow goes with its job, also if a process of an older ver
   expect(left.rows).toEqual([{ job: kept.id }]);
 });
 
+test("many flows are pruned up to the limit, a few in each commit", async () => {
+  const url = freshUrl(server());
+  const store = await openStoreOn(url);
+  const flows = Array.from({ length: 45 }, () => flowOf());
+  await store.insert(flows);
+  await store.change(
+    flows.map(({ id }) => id),
+    flowMove("completed"),
+  );
+  const client = await connectedTo(server());
+  await client.query(`create table ${schemaOf(url)}.gone as select pg_current_xact_id() as commit, job from ${schemaOf(url)}.flow limit 0;
+    create function ${schemaOf(url)}.note_gone() returns trigger language plpgsql as
+      'begin insert into ${schemaOf(url)}.gone values (pg_current_xact_id(), old.job); return null; end';
+    create trigger note_gone after delete on ${schemaOf(url)}.flow for each row execute function ${schemaOf(url)}.note_gone()`);
+  const rule = { queue: FLOW_QUEUE, ageMs: 0, count: 0, keepAtLeastMs: 0 };
+  expect(await store.prune([rule], 38)).toEqual({ removed: 38 });
+  expect(await store.prune([rule], 38)).toEqual({ removed: 7 });
+  expect(await store.prune([rule], 38)).toEqual({ removed: 0 });
+  const { rows } = await client.query<{ count: string }>(
+    `select count(*) from ${schemaOf(url)}.gone group by commit order by commit::text::bigint`,
+  );
+  expect(rows.map(({ count }) => Number(count))).toEqual([10, 10, 10, 8, 7]);
+});
+
 test("names that the server cannot hold come back as they were, page by page, too", async () => {
   const store = await openStoreOn(freshUrl(server()));
   const names = ["\ud800", "a", "\u{1f600}", "é"];
