@@ -25,6 +25,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "210a89d0755a8657",
       "492597b4a1d20a29",
       "7c0d5c5a58004586",
+      "78fa1cf8e7081491",
     ],
   },
   SQLite: {
