@@ -25,7 +25,6 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "210a89d0755a8657",
       "492597b4a1d20a29",
       "7c0d5c5a58004586",
-      "78fa1cf8e7081491",
     ],
   },
   SQLite: {
@@ -45,6 +44,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "b2bf5dc85e021d95",
       "3b30053d7956272b",
       "c77e2e6a959fc71d",
+      "78fa1cf8e7081491",
     ],
   },
 };
