@@ -1,30 +1,16 @@
-import pg from "pg";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { readLimits } from "../../../../src/core/limits.ts";
 import { CANCEL, RESTART, RETRY, settle } from "../../../../src/core/lifecycle.ts";
 import { FOLD_AFTER_MS } from "../../../../src/store/postgres/housekeeping.ts";
-import type { Driver } from "../../../../src/store/postgres/driver.ts";
 import type { Settlement, Store } from "../../../../src/store/store.ts";
 import { result, signalTo, wait } from "../../../conformance/store/durable-work.ts";
-import { claimOf, connectedTo, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
+import { claimOf, connectedTo, jobOf, schemaOf, serverOfThisFile } from "./open-database.ts";
+import { explainingUrl, openExplained } from "./told-plans.ts";
 
 const server = serverOfThisFile();
 
 /** Enough jobs to fill several pages of every table. */
 const MANY = 500;
-
-/** What the server has to be told so that it tells its plans. */
-const EXPLAIN = [
-  "session_preload_libraries=auto_explain",
-  "auto_explain.log_min_duration=0",
-  "auto_explain.log_nested_statements=on",
-  "client_min_messages=log",
-];
-
-function explainingUrl(settings: readonly string[] = []): string {
-  const options = [...EXPLAIN, ...settings].map((setting) => `-c ${setting}`).join(" ");
-  return `${freshUrl(server())}&options=${encodeURIComponent(options)}`;
-}
 
 /** The store adds up counters in the background, some time after they were written. That time does not come: its plans are not those of the call. */
 beforeEach(() => {
@@ -38,16 +24,9 @@ const NEVER_MS = 2 ** 31 - 1;
 async function plans(
   act: (store: Store) => Promise<unknown>,
   before?: (store: Store) => Promise<unknown>,
-  url = explainingUrl(),
+  url = explainingUrl(server()),
 ): Promise<string> {
-  const told: string[] = [];
-  class ListeningPool extends pg.Pool {
-    constructor(options: pg.PoolConfig) {
-      super(options);
-      this.on("connect", (client) => client.on("notice", ({ message }) => told.push(message ?? "")));
-    }
-  }
-  const store = await openStoreOn(url, { driver: { Client: pg.Client, Pool: ListeningPool } as unknown as Driver });
+  const { store, told } = await openExplained(url);
   await before?.(store);
   told.length = 0;
   await act(store);
@@ -348,7 +327,7 @@ describe("no hot statement looks at jobs that it does not want", () => {
         for (let batch = 0; batch < 30; batch++) await store.insert(jobs(1000));
       },
       // What half a million jobs cost at the usual price.
-      explainingUrl(["random_page_cost=100"]),
+      explainingUrl(server(), ["random_page_cost=100"]),
     );
     expect(told).toMatch(/Index Scan Backward using job_newest on job/);
     expect(told).not.toMatch(/Bitmap/);
@@ -378,7 +357,7 @@ describe("no hot statement looks at jobs that it does not want", () => {
     "%s looks up each item by its key, also while the server believes that the tables are empty",
     async (_, act) => {
       let running: Settlement[] = [];
-      const url = explainingUrl();
+      const url = explainingUrl(server());
       const told = await plans(
         (store) => act(store, running),
         async (store) => {
