@@ -13,7 +13,7 @@ import type { Context } from "./context.ts";
 import { type Driver, loadDriver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { PostgresFeed } from "./feed.ts";
-import { DueStart, LaneStarts } from "./read-starts.ts";
+import { DueStart, LaneStarts, NoticeStart } from "./read-starts.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { insertJobs } from "./insert.ts";
@@ -137,6 +137,7 @@ function storeOver(
     housekeeping,
     laneStarts: new LaneStarts(),
     dueStart: new DueStart(),
+    noticeStart: new NoticeStart(),
     bounded: new Map(),
     now,
     sendHints: (hints) => feed.sendHints(hints),

@@ -187,10 +187,10 @@ const others = (s: string, digest: string) => ({
   logs: `select ${LOG_COLUMNS} from ${s}.log where job = $1 and number > $2 order by number limit $3`,
   /** In: id. */
   manualChanges: `select change from ${s}.manual_change where job = $1 order by number`,
-  /** In: limit, numbers to leave out. Out: about the first ones first, and no more text than one read returns. The server knows lengths without reading texts. */
+  /** In: limit, numbers to leave out, after (null: from the bottom). Out: about the first ones first, and no more text than one read returns. The server knows lengths without reading texts. */
   notices: `select number, notice from (
       select *, row_number() over (order by number) as nth, sum(octet_length(notice)) over (order by number) as bytes
-      from (select number, notice from ${s}.notice where number <> all($2::bigint[]) order by number limit $1) n) t
+      from (select number, notice from ${s}.notice where number <> all($2::bigint[]) and ($3::bigint is null or number > $3) order by number limit $1) n) t
     where nth = 1 or bytes <= ${MAX_STEPS_READ_BYTES} order by number`,
   /** In: numbers. Passes over those that another process drops. */
   dropNotices: `delete from ${s}.notice where number = any(array(select number from ${s}.notice where number = any($1::bigint[]) for update skip locked))`,

@@ -315,6 +315,32 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).not.toMatch(/ on (step|notice)\b(?![^\n]*never executed)/);
   });
 
+  test("while dropped notices are in the way, a look begins behind them", async () => {
+    const url = explainingUrl(server());
+    const client = await connectedTo(server());
+    const add = (count: number): Promise<unknown> =>
+      client.query(
+        `insert into ${schemaOf(url)}.notice (kind, notice) select 1, '{"kind":"cancel","id":"' || n || '"}' from generate_series(1, ${count}) n`,
+      );
+    const told = await plans(
+      async (store) => {
+        await add(3);
+        expect((await store.notices(10)).length).toBe(3);
+      },
+      async (store) => {
+        let now = 0;
+        const slowly = vi.spyOn(performance, "now").mockImplementation(() => (now += 50));
+        for (let look = 0; look < 2; look++) {
+          await add(2_000);
+          await store.dropNotices((await store.notices(2_000)).map(({ key }) => key));
+        }
+        slowly.mockImplementation(() => now);
+      },
+      url,
+    );
+    expect(told).toMatch(/Index Scan using notice_pkey on notice[^\n]*\n\s+Index Cond: \(number > '?3000/);
+  });
+
   test("suspended jobs whose time has come are found by their index", async () => {
     const told = await plans((store) => store.promote(100));
     expect(told).toMatch(/Index (Only )?Scan using blocked_wake on blocked/);
