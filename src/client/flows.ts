@@ -17,7 +17,6 @@ import {
   momentOf,
   readHead,
   readMember,
-  retryMember,
 } from "../core/flow.ts";
 import { FLOW_FACET } from "../core/flow-parent.ts";
 import { type Job, type JobRecord } from "../core/job.ts";
@@ -33,7 +32,7 @@ import { endFlow } from "../flows/end-flow.ts";
 import type { FlowParts } from "../flows/flow-parts.ts";
 import { MAX_BATCH, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
-import { announceChanges, retryFailedCalls } from "./changes.ts";
+import { announceChanges, retryJobs } from "./changes.ts";
 import type { Flow, FlowMember, FlowPage, Flows, MemberOutcome, MemberPage } from "./client.ts";
 import { readCursor } from "./filter.ts";
 import { heldElsewhere, readId, readOptions } from "./refusals.ts";
@@ -261,13 +260,11 @@ async function retryFlow(parts: FlowClientParts, id: string, actor: Actor): Prom
 /** Retries these members, and lets the flow know at once. The notices say the same again, in case this process ends here. */
 async function retryMembers(parts: FlowClientParts, id: string, members: readonly Member[], actor: Actor): Promise<number> {
   const { store } = parts;
-  const ids = members.map((member) => jobIdOf(id, member));
-  await retryFailedCalls(parts, ids, actor);
-  const answers = await store.change(ids, retryMember(RETRY), { action: "retried", ...actor });
-  announceChanges(parts, answers, "job:retried");
-  const told = answers.flatMap((answer, index) =>
+  const jobs = (await store.find(members.map((member) => jobIdOf(id, member)))).filter((job) => job !== null);
+  const answers = announceChanges(parts, await retryJobs(parts, jobs, RETRY, actor), "job:retried");
+  const told = answers.flatMap((answer) =>
     answer.kind === "ok"
-      ? [{ name: members[index]!.name, jobId: answer.job.id, at: momentOf(answer.job.fence, true), end: null, value: null }]
+      ? [{ name: answer.job.parent!.step, jobId: answer.job.id, at: momentOf(answer.job.fence, true), end: null, value: null }]
       : [],
   );
   const names = told.map(({ name }) => name);
