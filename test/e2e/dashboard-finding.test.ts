@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { errorGroup } from "../../src/core/error-group.ts";
+import { dieAtOnce } from "../conformance/die-at-once.ts";
 import { eventually, letDie, stage } from "./dashboard/fixture.ts";
 
 const open = stage();
@@ -199,4 +200,25 @@ test("which customer's jobs fail? Two clicks from the overview, and each answer 
   await page.locator("tr[data-job] a[data-open]").first().click();
   await page.getByRole("link", { name: "customer globex" }).click();
   await eventually(() => page.locator("tr[data-job]").count()).toBe(2);
+});
+
+test("a store with more values and errors than the page lists shows exact numbers, and how many it would retry", async () => {
+  const { client, visit } = await open();
+  await client.configure("mail", { facets: ["customer"] });
+  const names = Array.from({ length: 101 }, (_, index) => "x".repeat(index + 1));
+  await client.enqueueMany(
+    names.flatMap((type) => Array.from({ length: 2 }, () => ({ type, queue: "mail", payload: { customer: type } }))),
+  );
+  await dieAtOnce(client, "mail", (type) => type);
+  const page = await visit("dead");
+  const errors = page.getByRole("list", { name: "Errors" });
+  await eventually(() => errors.getByRole("listitem").count()).toBe(5);
+  await errors.getByRole("button", { name: "Retry 2" }).first().waitFor();
+  await page.getByText("at least 100 error groups").waitFor();
+  await page.getByRole("button", { name: "Show the largest 100 errors" }).click();
+  await eventually(() => errors.getByRole("listitem").count()).toBe(100);
+  expect(await errors.innerText()).not.toContain("at least");
+  const values = page.getByRole("list", { name: "Failures by customer" });
+  await eventually(() => values.getByRole("listitem").count()).toBe(8);
+  expect(await values.innerText()).not.toContain("at least");
 });

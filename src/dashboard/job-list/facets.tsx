@@ -89,8 +89,8 @@ function Facet({ field, since, filter, search }: FacetsProps & { readonly field:
   );
 }
 
-function restOf({ values, without, isCapped }: FacetCounts, field: string): string {
-  const more = values.length > SHOWN ? `${isCapped ? "At least " : ""}${counted(values.length - SHOWN, "more value")}. ` : "";
+function restOf({ values, without, isCapped, hasMore }: FacetCounts, field: string): string {
+  const more = values.length > SHOWN ? `${isCapped || hasMore ? "At least " : ""}${counted(values.length - SHOWN, "more value")}. ` : "";
   const none = values.length === 0 ? "No failed job has this field. " : "";
   return `${none}${more}${without > 0 ? `${count(without)} without ${field}.` : ""}`.trim();
 }
