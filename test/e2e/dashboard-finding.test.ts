@@ -220,5 +220,35 @@ test("a store with more values and errors than the page lists shows exact number
   expect(await errors.innerText()).not.toContain("at least");
   const values = page.getByRole("list", { name: "Failures by customer" });
   await eventually(() => values.getByRole("listitem").count()).toBe(8);
+  await page.getByText("There are more values.").waitFor();
+  await page.getByRole("button", { name: "Show the largest 50 values" }).click();
+  await eventually(() => values.getByRole("listitem").count()).toBe(50);
   expect(await values.innerText()).not.toContain("at least");
+  await page.getByRole("button", { name: "Show fewer" }).first().click();
+  await eventually(() => values.getByRole("listitem").count()).toBe(8);
+});
+
+test("failures of a queue without facets lead to its settings, and then the page counts them by customer", async () => {
+  const { client, visit } = await open();
+  const page = await visit("dead");
+  await page.getByText("No dead letters").waitFor();
+  expect(await page.getByText("failures by customer").count()).toBe(0);
+  const names = Array.from({ length: 10 }, (_, index) => `customer-${index}`);
+  const enqueueAll = () => client.enqueueMany(names.map((customer) => ({ type: "send", queue: "mail", payload: { customer } })));
+  await enqueueAll();
+  await dieAtOnce(client, "mail", () => "no route");
+  await page.getByText("To see failures by customer").getByRole("link", { name: "mail" }).click();
+  const dialog = page.getByRole("dialog", { name: "Settings of mail" });
+  await dialog.getByRole("textbox", { name: "Facets" }).fill("customer");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await eventually(async () => (await client.queue("mail"))?.facets).toMatchObject([{ field: "customer" }]);
+  await enqueueAll();
+  await dieAtOnce(client, "mail", () => "no route");
+  await page.getByRole("link", { name: /^Dead letters/ }).click();
+  const values = page.getByRole("list", { name: "Failures by customer" });
+  await eventually(() => values.getByRole("listitem").count()).toBe(8);
+  await page.getByText("Jobs that are dead or failed now").waitFor();
+  await page.getByRole("button", { name: "Show all 10 values" }).click();
+  await eventually(() => values.getByRole("listitem").count()).toBe(10);
+  expect(await page.getByText("To see failures by customer").count()).toBe(0);
 });
