@@ -268,19 +268,20 @@ export interface Store extends Feed, Shared {
 
   /**
    * Dead or failed jobs by the group of their error (core/error-group.ts), largest group first, `limit` groups at most. Looks at the latest
-   * MAX_CANDIDATES jobs at most, of those that ended from `endedFrom` to `endedTo`. `isCapped`: there were more jobs than that, or more
-   * groups, and each count means at least that many. What a group says (its trend by hour, when it was first seen and with which version) is
-   * of the jobs that were looked at. Of jobs that died in the same millisecond, the lowest id is the first, and the highest the last.
+   * MAX_CANDIDATES jobs at most, of those that ended from `endedFrom` to `endedTo`. `isCapped`: there were more jobs than that, and
+   * each count means at least that many. `hasMore`: the jobs that were looked at have more groups than `limit`; the counts are as exact as
+   * without. What a group says (its trend by hour, when it was first seen and with which version) is of the jobs that were looked at. Of jobs
+   * that died in the same millisecond, the lowest id is the first, and the highest the last.
    */
-  errorGroups(query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }>;
+  errorGroups(query: GroupQuery): Promise<FoundGroups>;
 
   /** How many of the jobs that `errorGroups` looks at are in each group. Returns every group, and reads no errors to name them. */
   errorCounts(query: Omit<GroupQuery, "limit">): Promise<ReadonlyMap<string, number>>;
 
   /**
    * Dead or failed jobs by the value of one facet, most jobs first (ties by value), `limit` values at most; `without` have no such facet.
-   * Looks at the jobs that `errorGroups` looks at. `isCapped`: there were more jobs than that, or more values, and each count means at
-   * least that many.
+   * Looks at the jobs that `errorGroups` looks at. `isCapped`: there were more jobs than that, and each count means at least that many.
+   * `hasMore`: these jobs have more values than `limit`.
    */
   facetValues(query: FacetQuery): Promise<FacetValues>;
 
@@ -687,6 +688,12 @@ export interface GroupQuery extends Omit<Filter, "status" | "group" | "q"> {
   readonly limit: number;
 }
 
+export interface FoundGroups {
+  readonly groups: readonly FoundGroup[];
+  readonly isCapped: boolean;
+  readonly hasMore: boolean;
+}
+
 export interface FacetQuery extends Omit<GroupQuery, "limit"> {
   readonly field: string;
   /** Jobs with an error of this group. */
@@ -698,6 +705,7 @@ export interface FacetValues {
   readonly values: readonly { readonly value: string; readonly count: number }[];
   readonly without: number;
   readonly isCapped: boolean;
+  readonly hasMore: boolean;
 }
 
 export interface PruneRule extends Retention {

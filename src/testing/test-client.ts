@@ -1,5 +1,5 @@
 import { A_TIME } from "../core/time-words.ts";
-import type { Client, Handlers, JobDefinition, JobList, JobsByName, JobsOf, WaitOptions } from "../client/client.ts";
+import type { Client, Handlers, HandlersOf, JobDefinition, JobList, JobsByName, JobsOf, WaitOptions } from "../client/client.ts";
 import { readOptions } from "../client/refusals.ts";
 import { readJobs, withJobs } from "../client/registered-jobs.ts";
 import { clientOver } from "../assembly/client-over.ts";
@@ -36,7 +36,7 @@ export interface TestClient<Jobs extends JobsByName = JobsByName> extends Client
    * Runs all jobs that are due, and those they enqueue or call, with these handlers or those of started workers. Time does not pass, unless
    * `advance` says how far it may: `drain(handlers, { advance: "30d" })` jumps over sleeps, timeouts of waits, delays and retries.
    */
-  drain(handlers?: Handlers, options?: DrainOptions): Promise<DrainSummary>;
+  drain(handlers?: HandlersOf<Jobs>, options?: DrainOptions): Promise<DrainSummary>;
   /**
    * From now on, `ctx.call` of this type gets what the function returns instead of a job; what the function throws is the failure of the call.
    * `enqueued` and its assertions see the called job all the same.
