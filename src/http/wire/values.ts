@@ -61,6 +61,11 @@ export function hasCallersNames(field: string): boolean {
   return /^((members\[\d+\]\.)?(payload|meta)|(filter\.)?where)\b/.test(field);
 }
 
+/** The field of the library as the wire names it. Names inside payload and meta are the caller's own. */
+export function fieldOnTheWire(field: string): string {
+  return hasCallersNames(field) ? field : toSnakeCase(field);
+}
+
 /** The message of an error with the name of its field as the other side has it. A message may name the field with or without its place. */
 export function wordsWith(message: string, field: string, named: string): string {
   return message.includes(field) ? message.replaceAll(field, named) : message.replaceAll(lastOf(field), lastOf(named));
