@@ -227,7 +227,12 @@ export const flowRoutes = {
     summary: "Cancel a flow: all members that have not ended",
     scope: "admin",
     query: closed(REASON),
-    answers: { 200: { when: "Cancelled, also if it already was. Handlers that run are told to stop.", is: Flow } },
+    answers: {
+      200: {
+        when: "Also if it already was. Handlers that run are told to stop; the flow is cancelled when all members have ended.",
+        is: Flow,
+      },
+    },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
   "POST /api/v1/flows/{id}/retry": {
