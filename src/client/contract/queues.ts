@@ -129,6 +129,8 @@ export interface Stats {
   readonly latency: Percentiles;
   /** How long those attempts had waited since they were due. */
   readonly wait: Percentiles;
+  /** Flows that run, and that failed and were not retried. */
+  readonly flows: { readonly running: number; readonly failed: number };
 }
 
 /** Which periods of which queue. */
