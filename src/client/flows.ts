@@ -25,7 +25,7 @@ import { RETRY } from "../core/lifecycle.ts";
 import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
 import { demandInteger } from "../core/read-fields.ts";
 import { type CallError, readStepName } from "../core/steps.ts";
-import { act } from "../flows/act.ts";
+import { act, remake } from "../flows/act.ts";
 import { cancelMembers } from "../flows/cancel-members.ts";
 import { changeFlows } from "../flows/change-flows.ts";
 import { endFlow } from "../flows/end-flow.ts";
@@ -257,7 +257,7 @@ async function retryFlow(parts: FlowClientParts, id: string, actor: Actor): Prom
   return demandFlow(store, id);
 }
 
-/** Retries these members, and lets the flow know at once. The notices say the same again, in case this process ends here. */
+/** Retries these members, or makes them anew if their jobs are gone, and lets the flow know at once. The notices say the same again, in case this process ends here. */
 async function retryMembers(parts: FlowClientParts, id: string, members: readonly Member[], actor: Actor): Promise<number> {
   const { store } = parts;
   const jobs = (await store.find(members.map((member) => jobIdOf(id, member)))).filter((job) => job !== null);
@@ -267,11 +267,17 @@ async function retryMembers(parts: FlowClientParts, id: string, members: readonl
       ? [{ name: answer.job.parent!.step, jobId: answer.job.id, at: momentOf(answer.job.fence, true), end: null, value: null }]
       : [],
   );
+  const gone = members.filter((_, index) => answers[index]!.kind === "missing");
+  const locked = await remake(
+    parts,
+    gone.map((member) => ({ flow: id, member })),
+  );
+  if (locked.length > 0) throw heldElsewhere(`flow ${id}`);
   const names = told.map(({ name }) => name);
   await applied(store, { id, names, apply: (progress) => told.forEach((one) => progress.told(one)) });
-  await act(flowParts(parts), [{ id, names }]);
+  await act(flowParts(parts), [{ id, names: [...names, ...gone.map(({ name }) => name)] }]);
   await endFlow(flowParts(parts), id);
-  return told.length;
+  return told.length + gone.length;
 }
 
 /** Changes one flow. */

@@ -33,7 +33,7 @@ export interface TestClientOptions<Jobs extends JobList = JobList> extends Omit<
 export interface TestClient<Jobs extends JobsByName = JobsByName> extends Client<Jobs> {
   readonly clock: VirtualClock;
   /**
-   * Runs all jobs that are due, and those they enqueue or call, with these handlers or those of started workers. Time does not pass, unless
+   * Runs all jobs that are due, and those they enqueue or call or that follow in their flow, with these handlers or those of started workers. Time does not pass, unless
    * `advance` says how far it may: `drain(handlers, { advance: "30d" })` jumps over sleeps, timeouts of waits, delays and retries.
    */
   drain(handlers?: HandlersOf<Jobs>, options?: DrainOptions): Promise<DrainSummary>;
@@ -46,7 +46,7 @@ export interface TestClient<Jobs extends JobsByName = JobsByName> extends Client
     answer: CallAnswer<Input, Returned>,
   ): void;
   resolveCalls(type: string, answer: CallAnswer<any>): void; // oxlint-disable-line no-explicit-any -- the test knows the payload
-  /** All enqueued jobs, also by schedules and by `ctx.call`, in order and as they were then. */
+  /** All enqueued jobs, also by schedules, by `ctx.call` and by flows, in order and as they were then. */
   enqueued(filter?: EnqueuedFilter): Job[];
   /** The first such job. If there is none, throws an AssertionError that lists what was enqueued. */
   assertEnqueued(filter: EnqueuedFilter): Job;
@@ -131,6 +131,9 @@ const VERBS = [
   "readSteps",
   "endSteps",
   "notices",
+  "dropNotices",
+  "readFlows",
+  "changeFlows",
 ] as const;
 
 /** Every call of the store counts as activity: the clock waits until there is none. */
