@@ -260,14 +260,15 @@ async function retryFlow(parts: FlowClientParts, id: string, actor: Actor): Prom
 /** Retries these members, or makes them anew if their jobs are gone, and lets the flow know at once. The notices say the same again, in case this process ends here. */
 async function retryMembers(parts: FlowClientParts, id: string, members: readonly Member[], actor: Actor): Promise<number> {
   const { store } = parts;
-  const jobs = (await store.find(members.map((member) => jobIdOf(id, member)))).filter((job) => job !== null);
+  const found = await store.find(members.map((member) => jobIdOf(id, member)));
+  const gone = members.filter((_, index) => found[index] === null);
+  const jobs = found.filter((job) => job !== null);
   const answers = announceChanges(parts, await retryJobs(parts, jobs, RETRY, actor), "job:retried");
   const told = answers.flatMap((answer) =>
     answer.kind === "ok"
       ? [{ name: answer.job.parent!.step, jobId: answer.job.id, at: momentOf(answer.job.fence, true), end: null, value: null }]
       : [],
   );
-  const gone = members.filter((_, index) => answers[index]!.kind === "missing");
   const locked = await remake(
     parts,
     gone.map((member) => ({ flow: id, member })),
