@@ -33,6 +33,8 @@ export const MAX_STEP_NAME_LENGTH = 128;
 export const MAX_SIGNAL_ID_LENGTH = 128;
 /** How many signals that did not fit are remembered with a wait. */
 export const MAX_REFUSED = 10;
+/** The longest error of such a signal: workers cut longer ones. */
+export const MAX_REFUSAL_BYTES = 1000;
 /** How many bytes of values one read returns, about. */
 export const MAX_STEPS_READ_BYTES: number = 4 * 1024 * 1024;
 

@@ -11,31 +11,27 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { CallOptions, DefinitionOf, LeaseAnswer, LeasedJob, Leases, SignalUrlOptions, WaitForOptions } from "../client/client.ts";
 import { checkPayload } from "../core/check-payload.ts";
 import { MAX_DELAY_MS } from "../core/duration.ts";
-import { invalid, isStoreTrouble, messageOf, MillraceError } from "../core/errors.ts";
+import { invalid, isStoreTrouble, MillraceError } from "../core/errors.ts";
 import { typeOfKind } from "../core/job-definition.ts";
 import { JOB_DEFAULTS, type JobOptions, readJobOptions } from "../core/job-options.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { Outcome } from "../core/lifecycle.ts";
-import { schemaOf } from "../core/payload-schema.ts";
 import { readDuration, readTime } from "../core/read-fields.ts";
 import { MAX_LINK_PAYLOAD_BYTES, readLinkTtl } from "../core/signal-links.ts";
-import { fieldOfIssue, type StandardIssue, type StandardSchemaV1 } from "../core/standard-schema.ts";
 import {
   CallFailed,
   type CallError,
   type CallRequest,
   detailOf,
-  MAX_REFUSED,
-  MAX_STEP_BYTES,
   MAX_STEPS,
   type NewStep,
   readStepName,
-  type StepDetail,
   type StepRecord,
 } from "../core/steps.ts";
 import { A_TIME } from "../core/time-words.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import { retryPauseMs } from "./delayed-reports.ts";
+import { calledJob, describeIssue, detail, encodeValue, parse, waitDetail, withRefusal } from "./step-texts.ts";
 
 /** What the steps need of their attempt. */
 export interface StepsOwner {
@@ -298,9 +294,7 @@ export class DurableSteps {
 
   /** The signal does not fit the wait: it is remembered with its error, and the name is free for another signal. */
   async #refuse(wait: NewStep, stored: StepRecord, error: string): Promise<void> {
-    const refused = [...(detailOf(stored).refused ?? []), { at: this.#clock.now() + this.#storeAheadMs, by: stored.by, error }].slice(
-      -MAX_REFUSED,
-    );
+    const refused = withRefusal(stored, this.#clock.now() + this.#storeAheadMs, error);
     const untilMs = stored.until === null ? wait.untilMs : Math.max(0, stored.until - this.#clock.now() - this.#storeAheadMs);
     await this.#keep({ ...wait, untilMs, detail: detail({ ...detailOf(wait), refused }) });
   }
@@ -335,39 +329,4 @@ function taken(step: string, { kind }: StepRecord): MillraceError {
   const what = kind === "wait" ? "a signal" : `a ${kind}`;
   const message = `the name "${step}" belongs to ${what} of this job: give the call a name of its own`;
   return new MillraceError("invalid_input", message, { field: "name" });
-}
-
-function parse(text: string | null): unknown {
-  return text === null ? undefined : (JSON.parse(text) as unknown);
-}
-
-function encodeValue(value: unknown, what: string): string | null {
-  try {
-    return value === undefined ? null : encodeJson(value, "result", MAX_STEP_BYTES);
-  } catch (error) {
-    throw new MillraceError("invalid_input", `${what} cannot be stored: ${messageOf(error)}`, { field: "result", cause: error });
-  }
-}
-
-function describeIssue(issue: StandardIssue | undefined): string {
-  return issue === undefined ? "it does not match the schema" : `${fieldOfIssue(issue)}: ${issue.message}`;
-}
-
-function detail(of: StepDetail): string {
-  return JSON.stringify(of);
-}
-
-/** What a wait tells senders of signals: its schema as JSON Schema, if it has one. */
-function waitDetail(schema: StandardSchemaV1 | undefined, stored: StepRecord | undefined): string | null {
-  const known = schema === undefined ? null : schemaOf(schema, undefined);
-  const refused = stored === undefined ? undefined : detailOf(stored).refused;
-  if (known === null && refused === undefined) return null;
-  return detail({
-    ...(known === null ? {} : { schema: JSON.parse(known.text) as unknown }),
-    ...(refused === undefined ? {} : { refused }),
-  });
-}
-
-function calledJob(step: StepRecord): string | null {
-  return detailOf(step).call?.id ?? null;
 }

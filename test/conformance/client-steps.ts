@@ -4,7 +4,7 @@ import type { Client, Context, JobStep } from "../../src/client/client.ts";
 import { defineJob } from "../../src/client/define-job.ts";
 import type { Event } from "../../src/core/event.ts";
 import { JsonText, valueOf } from "../../src/core/json-text.ts";
-import { CallFailed } from "../../src/core/steps.ts";
+import { CallFailed, MAX_REFUSAL_BYTES } from "../../src/core/steps.ts";
 import { MISSING_ID } from "../unit/http/open-api.ts";
 import type { Promises } from "./client.ts";
 
@@ -149,6 +149,25 @@ export function stepSuite(promises: Promises): void {
         expect(await client.wait(id)).toMatchObject({ status: "completed", result: { by: "ann" } });
       },
     );
+
+    promises("goes on waiting after a signal whose error is long: the error is cut", async (client, { direct }) => {
+      const long = `${"ä".repeat(700)}😀`.repeat(3);
+      const schema = z.object({ by: z.string({ error: long }) });
+      const id = await start(client, async (ctx) => ctx.waitFor("approval", { schema }), {}, { maxRetries: 0 });
+      await isSuspended(client, id);
+      for (const n of [1, 2]) {
+        expect(await direct.signal(id, "approval", { by: n }, { id: `bad ${n}` })).toEqual({ accepted: true });
+        const { refused } = await eventually(
+          () => stepOf(client, id, "approval"),
+          (step) => step.state === "open" && step.refused.length === n,
+        );
+        expect(Buffer.byteLength(refused.at(-1)!.error)).toBeLessThanOrEqual(MAX_REFUSAL_BYTES);
+        expect(refused.at(-1)!.error).toMatch(/^payload\.by: ä{400,}$/);
+        await isSuspended(client, id);
+      }
+      expect(await client.signal(id, "approval", { by: "ann" })).toEqual({ accepted: true });
+      expect(await client.wait(id)).toMatchObject({ status: "completed", result: { by: "ann" } });
+    });
 
     promises("is told why a called job failed, and may catch it", async (client) => {
       const id = await start(
