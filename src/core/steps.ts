@@ -35,6 +35,11 @@ export const MAX_SIGNAL_ID_LENGTH = 128;
 export const MAX_REFUSED = 10;
 /** The longest error of such a signal: workers cut longer ones. */
 export const MAX_REFUSAL_BYTES = 1000;
+/**
+ * Larger JSON Schemas of waits are not published: they are checked when the wait takes the signal. Schemas are beside the values of steps, and
+ * a read of steps may touch all of them.
+ */
+export const MAX_WAIT_SCHEMA_BYTES: number = 4 * 1024;
 /** How many bytes of values one read returns, about. */
 export const MAX_STEPS_READ_BYTES: number = 4 * 1024 * 1024;
 

@@ -3,7 +3,15 @@ import { messageOf, MillraceError } from "../core/errors.ts";
 import { encodeJson } from "../core/json.ts";
 import { schemaOf } from "../core/payload-schema.ts";
 import { fieldOfIssue, type StandardIssue, type StandardSchemaV1 } from "../core/standard-schema.ts";
-import { detailOf, MAX_REFUSAL_BYTES, MAX_REFUSED, MAX_STEP_BYTES, type StepDetail, type StepRecord } from "../core/steps.ts";
+import {
+  detailOf,
+  MAX_REFUSAL_BYTES,
+  MAX_REFUSED,
+  MAX_STEP_BYTES,
+  MAX_WAIT_SCHEMA_BYTES,
+  type StepDetail,
+  type StepRecord,
+} from "../core/steps.ts";
 import { cutText } from "./cut-text.ts";
 
 export function parse(text: string | null): unknown {
@@ -26,9 +34,9 @@ export function detail(of: StepDetail): string {
   return JSON.stringify(of);
 }
 
-/** What a wait tells senders of signals: its schema as JSON Schema, if it has one. */
+/** What a wait tells senders of signals: its schema as JSON Schema, if it has one that is small enough. */
 export function waitDetail(schema: StandardSchemaV1 | undefined, stored: StepRecord | undefined): string | null {
-  const known = schema === undefined ? null : schemaOf(schema, undefined);
+  const known = schema === undefined ? null : schemaOf(schema, undefined, MAX_WAIT_SCHEMA_BYTES);
   const refused = stored === undefined ? undefined : detailOf(stored).refused;
   if (known === null && refused === undefined) return null;
   return detail({

@@ -4,7 +4,8 @@ import type { Client, Context, JobStep } from "../../src/client/client.ts";
 import { defineJob } from "../../src/client/define-job.ts";
 import type { Event } from "../../src/core/event.ts";
 import { JsonText, valueOf } from "../../src/core/json-text.ts";
-import { CallFailed, MAX_REFUSAL_BYTES } from "../../src/core/steps.ts";
+import { schemaOf } from "../../src/core/payload-schema.ts";
+import { CallFailed, MAX_REFUSAL_BYTES, MAX_WAIT_SCHEMA_BYTES } from "../../src/core/steps.ts";
 import { MISSING_ID } from "../unit/http/open-api.ts";
 import type { Promises } from "./client.ts";
 
@@ -147,6 +148,28 @@ export function stepSuite(promises: Promises): void {
         await isSuspended(client, id);
         expect(await client.signal(id, "approval", { by: "ann" })).toEqual({ accepted: true });
         expect(await client.wait(id)).toMatchObject({ status: "completed", result: { by: "ann" } });
+      },
+    );
+
+    promises(
+      "publishes the schema of a wait only if it is small: a larger one checks the signal when the wait takes it",
+      async (client) => {
+        const of = (description: string): z.ZodObject => z.object({ by: z.string().describe(description) });
+        const around = schemaOf(of(""), undefined)!.text.length;
+        const fits = of("x".repeat(MAX_WAIT_SCHEMA_BYTES - around));
+        const large = of("x".repeat(MAX_WAIT_SCHEMA_BYTES - around + 1));
+        const id = await start(client, (ctx) => Promise.all([ctx.waitFor("a", { schema: fits }), ctx.waitFor("b", { schema: large })]));
+        await isSuspended(client, id);
+        expect(await stepOf(client, id, "a")).toMatchObject({ schema: { type: "object" } });
+        expect(await stepOf(client, id, "b")).toMatchObject({ schema: null });
+        expect(await client.signal(id, "b", { by: 7 })).toEqual({ accepted: true });
+        await eventually(
+          () => stepOf(client, id, "b"),
+          ({ state, refused }) => state === "open" && refused.length === 1,
+        );
+        await isSuspended(client, id);
+        for (const name of ["a", "b"]) expect(await client.signal(id, name, { by: "ann" })).toEqual({ accepted: true });
+        expect(await client.wait(id)).toMatchObject({ result: [{ by: "ann" }, { by: "ann" }] });
       },
     );
 
