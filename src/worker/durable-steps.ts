@@ -26,6 +26,7 @@ import {
   MAX_STEPS,
   type NewStep,
   readStepName,
+  stepDoesNotFit,
   type StepRecord,
 } from "../core/steps.ts";
 import { A_TIME } from "../core/time-words.ts";
@@ -288,8 +289,7 @@ export class DurableSteps {
   }
 
   #doesNotFit(step: string): MillraceError {
-    const message = `step "${step}" does not fit: a job keeps at most ${MAX_STEPS} steps, and 8 MiB of results in all`;
-    return new MillraceError("invalid_input", message, { field: "name", jobId: this.#owner.lease.job.id });
+    return stepDoesNotFit(step, this.#owner.lease.job.id);
   }
 
   /** The signal does not fit the wait: it is remembered with its error, and the name is free for another signal. */

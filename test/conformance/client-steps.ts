@@ -5,7 +5,7 @@ import { defineJob } from "../../src/client/define-job.ts";
 import type { Event } from "../../src/core/event.ts";
 import { JsonText, valueOf } from "../../src/core/json-text.ts";
 import { schemaOf } from "../../src/core/payload-schema.ts";
-import { CallFailed, MAX_REFUSAL_BYTES, MAX_WAIT_SCHEMA_BYTES } from "../../src/core/steps.ts";
+import { CallFailed, MAX_REFUSAL_BYTES, MAX_STEPS, MAX_WAIT_SCHEMA_BYTES } from "../../src/core/steps.ts";
 import { MISSING_ID } from "../unit/http/open-api.ts";
 import type { Promises } from "./client.ts";
 
@@ -263,6 +263,27 @@ export function stepSuite(promises: Promises): void {
       const job = await client.wait(id);
       expect(job.error?.message).toMatch(/step "step 8" does not fit: a job keeps at most 1000 steps, and 8 MiB/);
       expect(await client.steps(id)).toHaveLength(8);
+    });
+
+    promises("keeps at most 1,000 steps, also if its worker does not count: an attempt that waits for more has failed", async (client) => {
+      const { id } = await client.enqueue("onboard", null, { maxRetries: 0 });
+      const claim = { workerId: "w1", queues: ["default"], types: "*", limit: 1, leaseMs: 60_000, turn: 1, again: false } as const;
+      const suspend = async (names: readonly string[]): Promise<unknown> => {
+        // Some engines wake a job by the clock, others at once.
+        const { jobs } = await eventually(
+          () => client.leases.exchange([], claim),
+          (answer) => answer.jobs.length === 1,
+        );
+        const waits = names.map((name) => ({ name, kind: "sleep", state: "open", value: null, untilMs: 0, detail: null }) as const);
+        const report = { id, fence: jobs[0]!.fence, outcome: { kind: "suspend", waits, calls: [] } } as const;
+        return (await client.leases.exchange([report], null)).results[0];
+      };
+      const names = Array.from({ length: MAX_STEPS }, (_, index) => `nap ${index}`);
+      for (const some of [names.slice(0, 600), names.slice(600), names.slice(300, 700)]) expect(await suspend(some)).toBe("ok");
+      expect(await suspend(["nap 7", "one more"])).toBe("ok");
+      const job = await client.wait(id);
+      expect(job).toMatchObject({ status: "dead", error: { message: expect.stringContaining('step "one more" does not fit') as string } });
+      expect(await client.steps(id)).toHaveLength(MAX_STEPS);
     });
 
     promises("that is restarted hears nothing of the job that it called before", async (client) => {
