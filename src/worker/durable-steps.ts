@@ -64,8 +64,9 @@ export class DurableSteps {
   readonly #leases: Leases;
   readonly #clock: Clock;
   readonly #stored = new Map<string, StepRecord>();
-  /** The store's time less ours, when the steps were read. */
-  #storeAheadMs = 0;
+  /** The store's time less ours. Undefined until somebody asked for it. */
+  #storeAheadMs: number | undefined;
+  #asksForTime: Promise<void> | undefined;
   /** That of the job. One that never had a step is in its first. */
   #life: number | undefined = 1;
   readonly #used = new Set<string>();
@@ -87,21 +88,25 @@ export class DurableSteps {
 
   /** Reads what earlier attempts kept. False if the lease is gone. Rejects if the store does not answer, after a few tries with pauses. */
   async read(): Promise<boolean> {
+    const page = await this.#ask(MAX_READS);
+    if (page === null) return false;
+    for (const step of page.steps) this.#stored.set(step.name, step);
+    this.#life = page.life;
+    return true;
+  }
+
+  async #ask(most: number): ReturnType<Leases["readSteps"]> {
     const { job, fence } = this.#owner.lease;
-    let page: Awaited<ReturnType<Leases["readSteps"]>> | undefined;
-    for (let failures = 1; page === undefined; failures++) {
+    for (let failures = 1; ; failures++) {
       try {
-        page = await this.#leases.readSteps({ id: job.id, fence });
+        const page = await this.#leases.readSteps({ id: job.id, fence });
+        if (page !== null) this.#storeAheadMs = page.now - this.#clock.now();
+        return page;
       } catch (error) {
-        if (failures === MAX_READS || this.#owner.isOver) throw error;
+        if (failures >= most || !this.#owner.holdsLease) throw error;
         await this.#pause(failures);
       }
     }
-    if (page === null) return false;
-    for (const step of page.steps) this.#stored.set(step.name, step);
-    this.#storeAheadMs = page.now - this.#clock.now();
-    this.#life = page.life;
-    return true;
   }
 
   // ── What a handler calls ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -123,14 +128,19 @@ export class DurableSteps {
   }
 
   async sleep(name: unknown, time: unknown): Promise<void> {
-    return this.#sleepFor(name, readDuration(time, "time", "a time of at most 10 years", MAX_DELAY_MS));
+    const ms = readDuration(time, "time", "a time of at most 10 years", MAX_DELAY_MS);
+    const step = this.#begin(name, "a sleep");
+    return step === null ? never() : this.#sleepFor(step, ms);
   }
 
   async sleepUntil(name: unknown, time: unknown): Promise<void> {
     const at = readTime(time);
-    const now = this.#clock.now();
-    if (at === undefined || at > now + MAX_DELAY_MS) throw invalid("time", `${A_TIME}, at most 10 years ahead`, time);
-    return this.#sleepFor(name, Math.max(0, at - now));
+    if (at === undefined || at > this.#storeNow() + MAX_DELAY_MS) throw invalid("time", `${A_TIME}, at most 10 years ahead`, time);
+    const step = this.#begin(name, "a sleep");
+    if (step === null) return never();
+    // One that is stored keeps its time.
+    if (!this.#stored.has(step)) await this.#whileUnderWay(() => (this.#asksForTime ??= this.#askForTime()));
+    return this.#sleepFor(step, Math.min(MAX_DELAY_MS, Math.max(0, at - this.#storeNow())));
   }
 
   async waitFor(name: unknown, options: WaitForOptions = {}): Promise<unknown> {
@@ -180,6 +190,17 @@ export class DurableSteps {
     return this.#leases.signalUrl(this.#owner.lease.job.id, readStepName(name, "name"), ttlMs, text);
   }
 
+  /** The time of the store, by which jobs wake: the clock of this machine may be wrong. Ours, while nobody has asked. */
+  #storeNow(): number {
+    return this.#clock.now() + (this.#storeAheadMs ?? 0);
+  }
+
+  async #askForTime(): Promise<void> {
+    if (this.#storeAheadMs !== undefined || (await this.#ask(Infinity)) !== null) return;
+    this.#owner.gone("stale");
+    throw over(this.#owner.lease.job.id);
+  }
+
   // ── Waiting ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Checks a name and marks it as used. Null: the attempt was suspended, so what the handler still does is not done. */
@@ -208,9 +229,7 @@ export class DurableSteps {
     return step;
   }
 
-  #sleepFor(name: unknown, untilMs: number): Promise<void> {
-    const step = this.#begin(name, "a sleep");
-    if (step === null) return never();
+  #sleepFor(step: string, untilMs: number): Promise<void> {
     const stored = this.#stored.get(step);
     const isOver = stored?.kind === "sleep" ? stored.state === "done" : untilMs === 0;
     return isOver ? Promise.resolve() : this.#wait({ name: step, kind: "sleep", state: "open", value: null, untilMs, detail: null });
@@ -294,8 +313,8 @@ export class DurableSteps {
 
   /** The signal does not fit the wait: it is remembered with its error, and the name is free for another signal. */
   async #refuse(wait: NewStep, stored: StepRecord, error: string): Promise<void> {
-    const refused = withRefusal(stored, this.#clock.now() + this.#storeAheadMs, error);
-    const untilMs = stored.until === null ? wait.untilMs : Math.max(0, stored.until - this.#clock.now() - this.#storeAheadMs);
+    const refused = withRefusal(stored, this.#storeNow(), error);
+    const untilMs = stored.until === null ? wait.untilMs : Math.max(0, stored.until - this.#storeNow());
     await this.#keep({ ...wait, untilMs, detail: detail({ ...detailOf(wait), refused }) });
   }
 
