@@ -2,7 +2,7 @@
  * THE STEPS OF ONE ATTEMPT: what its handler keeps, and what it waits for.
  *
  *   running ─→ quiet      the handler has reached waits that have not ended, no step runs, and a turn of the event loop began nothing new
- *                ↓
+ *                ↓        (if it may go on after a race, it gets a grace first: see race-watch.ts)
  *           suspended     the attempt is over. The waits of the handler never settle, so neither `catch` nor `finally` of it runs
  *
  * The turn of the event loop lets all waits of a `Promise.all` be registered, and lets the handler go on after a step that ran beside a wait.
@@ -32,6 +32,8 @@ import {
 import { A_TIME } from "../core/time-words.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import { retryPauseMs } from "./delayed-reports.ts";
+import { raceGrace, RaceWatch } from "./race-watch.ts";
+import { over, taken } from "./step-errors.ts";
 import { calledJob, describeIssue, detail, encodeValue, parse, waitDetail, withRefusal } from "./step-texts.ts";
 
 /** What the steps need of their attempt. */
@@ -42,6 +44,8 @@ export interface StepsOwner {
   readonly holdsLease: boolean;
   /** Its handler has other jobs in the same call. */
   readonly isOfMany: boolean;
+  /** When it times out, by the monotonic clock; Infinity if it does not. */
+  readonly deadlineAt: number;
   /** The store says that the lease is gone. */
   gone(why: "stale" | "cancelled"): void;
   /** The handler waits, and nothing else of it runs: it never ends by itself. Also told if the attempt is over. */
@@ -72,12 +76,17 @@ export class DurableSteps {
   readonly #used = new Set<string>();
   /** How many names were used that no earlier attempt stored. */
   #added = 0;
-  readonly #waits = new Map<string, NewStep>();
+  readonly #waits = new Map<string, NewStep & { readonly reachedAt: number }>();
   readonly #calls: CallRequest[] = [];
   #underWay = 0;
   /** Goes up with everything that the handler begins. */
   #begun = 0;
+  readonly #races = new RaceWatch();
   #isLooking = false;
+  /** What was begun when the grace after a race began, if one did. */
+  #graceAt = -1;
+  /** Aborted when the handler has ended. */
+  readonly #ended = new AbortController();
   #isSuspended = false;
 
   constructor(owner: StepsOwner, leases: Leases, clock: Clock) {
@@ -150,13 +159,18 @@ export class DurableSteps {
     const step = this.#begin(name, "a wait");
     if (step === null) return never();
     const stored = this.#stored.get(step);
-    if (stored?.kind === "wait" && stored.state === "timeout") return null;
+    if (stored?.kind === "wait" && stored.state === "timeout") {
+      this.#races.ended(step, "wait", stored.endedAt);
+      return null;
+    }
     const wait: NewStep = { name: step, kind: "wait", state: "open", value: null, untilMs, detail: waitDetail(schema, stored) };
     if (stored?.kind !== "wait" || stored.state !== "done") return this.#wait(wait);
     const payload = parse(stored.value);
-    if (schema === undefined) return payload;
-    const result = await this.#whileUnderWay(async () => schema["~standard"].validate(payload));
-    if (result.issues === undefined) return result.value;
+    const result = schema === undefined ? null : await this.#whileUnderWay(async () => schema["~standard"].validate(payload));
+    if (result?.issues === undefined) {
+      this.#races.ended(step, "wait", stored.endedAt);
+      return result === null ? payload : result.value;
+    }
     await this.#whileUnderWay(() => this.#refuse(wait, stored, describeIssue(result.issues[0])));
     return this.#wait(wait);
   }
@@ -173,6 +187,7 @@ export class DurableSteps {
     const step = this.#begin(name, "a call");
     if (step === null) return never();
     const stored = this.#stored.get(step);
+    if (stored?.kind === "call" && stored.state !== "open") this.#races.ended(step, "call", stored.endedAt);
     if (stored?.kind === "call" && stored.state === "done") return parse(stored.value);
     if (stored?.kind === "call" && stored.state === "failed")
       throw new CallFailed(step, parse(stored.value) as CallError, calledJob(stored));
@@ -225,20 +240,25 @@ export class DurableSteps {
     if (!this.#stored.has(step) && this.#stored.size + this.#added >= MAX_STEPS) throw this.#doesNotFit(step);
     if (!this.#stored.has(step)) this.#added++;
     this.#used.add(step);
+    this.#races.begun(step);
     this.#begun++;
+    this.#lookForQuiet();
     return step;
   }
 
   #sleepFor(step: string, untilMs: number): Promise<void> {
     const stored = this.#stored.get(step);
     const isOver = stored?.kind === "sleep" ? stored.state === "done" : untilMs === 0;
-    return isOver ? Promise.resolve() : this.#wait({ name: step, kind: "sleep", state: "open", value: null, untilMs, detail: null });
+    if (!isOver) return this.#wait({ name: step, kind: "sleep", state: "open", value: null, untilMs, detail: null });
+    this.#races.ended(step, "sleep", stored?.endedAt ?? null);
+    return Promise.resolve();
   }
 
   async #wait(wait: NewStep): Promise<never> {
     const stored = this.#stored.get(wait.name);
     if (stored !== undefined && stored.kind !== wait.kind) await this.#whileUnderWay(() => this.#beginAnew(wait, stored));
-    this.#waits.set(wait.name, wait);
+    this.#waits.set(wait.name, { ...wait, reachedAt: this.#clock.monotonic() });
+    this.#races.waits(wait.name, wait.kind, stored !== undefined);
     this.#lookForQuiet();
     return never();
   }
@@ -263,9 +283,42 @@ export class DurableSteps {
       this.#isLooking = false;
       if (this.#underWay > 0) return;
       if (this.#begun !== before) return this.#lookForQuiet();
-      if (!this.#owner.isOver) this.#isSuspended = true;
-      this.#owner.suspend({ kind: "suspend", waits: [...this.#waits.values()], calls: this.#calls, life: this.#life });
+      if (!this.#races.mayBeLost || this.#owner.isOver) return this.#suspend();
+      if (this.#graceAt === this.#begun) return;
+      this.#graceAt = this.#begun;
+      void this.#suspendAfterGrace();
     });
+  }
+
+  #suspend(): void {
+    if (!this.#owner.isOver) this.#isSuspended = true;
+    const now = this.#clock.monotonic();
+    // They count from where the handler reached them: a step or a grace may have taken its time since.
+    const waits = Array.from(this.#waits.values(), ({ reachedAt, untilMs, ...wait }) => {
+      return { ...wait, untilMs: untilMs === null ? null : Math.max(0, Math.round(untilMs - (now - reachedAt))) };
+    });
+    this.#owner.suspend({ kind: "suspend", waits, calls: this.#calls, life: this.#life });
+  }
+
+  /** Unless the handler begins something meanwhile. Half of the time to the timeout of the attempt is left: to run into it costs a retry. */
+  async #suspendAfterGrace(): Promise<void> {
+    const before = this.#begun;
+    const leftMs = this.#owner.deadlineAt - this.#clock.monotonic();
+    const isAwake = (): boolean => this.#begun !== before || this.#ended.signal.aborted;
+    await raceGrace(this.#clock, leftMs / 2, async () => isAwake() || (await this.#hasWaitEnded()), this.#ended.signal);
+    if (!isAwake()) this.#suspend();
+  }
+
+  /** Or the lease is gone. A read that fails is not repeated: the next look reads again. */
+  async #hasWaitEnded(): Promise<boolean> {
+    const { job, fence } = this.#owner.lease;
+    const page = await this.#leases.readSteps({ id: job.id, fence }).catch(() => undefined);
+    return page === null || page?.steps.some(({ name, state }) => state !== "open" && this.#waits.has(name)) === true;
+  }
+
+  /** The handler has returned or thrown. */
+  handlerEnded(): void {
+    this.#ended.abort();
   }
 
   // ── Storing ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -338,14 +391,4 @@ export class DurableSteps {
 /** A wait of a suspended attempt. Nobody holds on to it but the handler, which goes with it. */
 function never(): Promise<never> {
   return new Promise(() => {});
-}
-
-function over(jobId: string): MillraceError {
-  return new MillraceError("stale_lease", "the attempt is over: its context can no longer be used", { jobId });
-}
-
-function taken(step: string, { kind }: StepRecord): MillraceError {
-  const what = kind === "wait" ? "a signal" : `a ${kind}`;
-  const message = `the name "${step}" belongs to ${what} of this job: give the call a name of its own`;
-  return new MillraceError("invalid_input", message, { field: "name" });
 }
