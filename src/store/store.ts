@@ -167,6 +167,7 @@ export interface Store extends Feed, Shared {
    * Stores steps under a lease, each in place of what has its name. Sets retryCount and lostCount to 0. `full`: with new ones the job would
    * have more than MAX_STEPS steps, or it would have MAX_STEPS_BYTES of values; nothing is stored. A repeat stores the same again. A step keeps its startedAt and attempt.
    * Whoever suspends a job keeps its waits within MAX_STEPS: the store does not count them.
+   * On Cluster, a job of several whose partition cannot be reached is `locked`: the others do not wait for it.
    */
   keepSteps(keeps: readonly (Lease & { readonly steps: readonly NewStep[] })[]): Promise<(LeaseAnswer | "full")[]>;
 
@@ -189,12 +190,14 @@ export interface Store extends Feed, Shared {
    *   failed by the same `by`.
    * - `full`: as one more step it would exceed MAX_STEPS, or its value MAX_STEPS_BYTES. An end that failed always fits.
    * - With a `life`, a job that another transaction holds is `locked`, also alone in its call: its notice comes again, and others must not wait.
+   *   On Cluster, so is one of several whose partition cannot be reached.
    */
   endSteps(ends: readonly StepEnd[]): Promise<StepEndAnswer[]>;
 
   /**
    * Up to `limit` notices that are not dropped yet, in about the order in which they were stored; of several partitions, in turns. Those with the
    * keys of `except` are left out. Of each partition about MAX_STEPS_READ_BYTES of text, and at least one.
+   * On Cluster, see "Upkeep" for partitions that cannot be reached.
    */
   notices(limit: number, except?: readonly string[]): Promise<StoredNotice[]>;
 
@@ -305,6 +308,10 @@ export interface Store extends Feed, Shared {
   logs(id: string, after: number, limit: number): Promise<LogLine[]>;
 
   // ── Upkeep: any number of processes may call these at once ─────────────────────────────────────────────────────────────────────
+  //
+  // On Cluster, `promote`, `expired` and `notices` leave partitions out that cannot be reached, and do not wait for them: the jobs of the others
+  // go on. When they find nothing in the others, they reject with what is wrong, once the calls to a missing partition have failed. So whoever
+  // calls until nothing is left has done all that could be done, and hears of the rest.
 
   /**
    * Makes up to `limit` scheduled, retrying and suspended jobs pending whose time has come, the longest due first; their rank counts from their due

@@ -80,7 +80,7 @@ export async function createTestClient<const Jobs extends JobList = JobList>(
   const startAt = readTime(given);
   if (startAt === undefined) throw invalid("startAt", A_TIME, given);
   const activity = { calls: 0 };
-  const clock = new VirtualClock(startAt, () => activity.calls);
+  const clock = new VirtualClock(startAt, () => activity.calls, { hasRealIo: true });
   const store = await openStore("memory:", { clock });
   countCalls(store, activity);
   // First: what resolves a call takes it away, and the others see it before.
