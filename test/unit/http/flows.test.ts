@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { defineJob } from "../../../src/client/define-job.ts";
+import { connect } from "../../../src/connect.ts";
 import { MAX_FLOW_BODY_BYTES } from "../../../src/http/contract/flows.ts";
 import { until } from "../../faults/until.ts";
 import { type Api, claimOver, MISSING_ID, openApi } from "./open-api.ts";
@@ -203,6 +204,27 @@ describe("a flow over HTTP", () => {
     });
     expect(bulk.body).toMatchObject({ matched: 1, filter: { flow: one.body.id } });
     expect(await ask("GET /api/v1/jobs", { query: "flow=7" })).toMatchObject({ status: 422, body: { field: "flow" } });
+  });
+
+  test("is worked with a key of the scope work alone: results, outcomes and more members", async () => {
+    const { url, client } = await openApi({ ...SERVER, hosts: ["127.0.0.1"] });
+    const worker = await connect(url, { apiKey: KEYS.worker, onTrouble: () => {} });
+    onTestFinished(() => worker.close({ grace: 0 }));
+    worker.work({
+      fetch: async (_, { flow }) => {
+        await flow.add([{ name: "a/b c?", type: "sum", after: flow.name!, payload: { n: 1 } }]);
+        return 20;
+      },
+      sum: async (payload: unknown, { flow }) => {
+        const results = await flow.results();
+        return [payload, results, (await flow.outcome(Object.keys(results)[0]!))?.status];
+      },
+    });
+    const { id } = await client.flow([{ name: "fetch", type: "fetch" }]);
+    expect(await client.flows.wait(id)).toMatchObject({ status: "completed", members: 2 });
+    const { members } = await client.flows.members(id);
+    const added = members.find(({ name }) => name === "a/b c?")!;
+    expect((await client.get(added.jobId))!.result).toEqual([{ n: 1 }, { fetch: 20 }, "completed"]);
   });
 
   test("is open to keys by what they may do: workers read outcomes and add members", async () => {

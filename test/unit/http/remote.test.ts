@@ -74,6 +74,21 @@ describe("an answer that is lost", () => {
     expect((await client.stats()).counts.pending).toBe(50);
   });
 
+  test("of a flow makes no second one, with or without a key, and of more members no second jobs", async () => {
+    const { remote, wire, client } = await openWired();
+    for (const options of [{}, { key: "import-42" }]) {
+      const lost = wire.swallowAnswerTo(/POST \/api\/v1\/flows /);
+      const flow = await remote.flow([{ name: "a", type: "t", delay: "1h" }], options);
+      await lost;
+      expect(flow).toMatchObject({ created: true, members: 1 });
+      const alsoLost = wire.swallowAnswerTo(/\/members /);
+      const jobs = await remote.flows.add(flow.id, [{ name: "b", type: "t", after: "a" }]);
+      await alsoLost;
+      expect((await client.list({ flow: flow.id })).jobs.map(({ id }) => id).toSorted()).toEqual([flow.jobs["a"]!, jobs["b"]!].toSorted());
+    }
+    expect((await client.flows.list()).flows).toHaveLength(2);
+  });
+
   test("of a cancel is asked for again, and is the answer of the first", async () => {
     const { remote, wire, client } = await openWired();
     const { id } = await client.enqueue("t");
