@@ -48,7 +48,8 @@ export interface AttemptError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;
-  readonly kind: "error" | "timeout" | "lost" | "cancelled";
+  /** `expired`: it did not start in time. */
+  readonly kind: "error" | "timeout" | "lost" | "cancelled" | "expired";
   /** The version of the application that the worker ran; absent if it has none. */
   readonly version?: string | undefined;
 }
@@ -132,6 +133,8 @@ export interface JobRecord {
   readonly limitKey: string | null;
   /** How many units of a rate its start takes. */
   readonly cost: number;
+  /** Not started so long after it was due, it is cancelled instead; null if it may start at any time. */
+  readonly startWithinMs: number | null;
   /** Whether it may have steps: see steps.ts. */
   readonly hasSteps: boolean;
   /** The job that called it, or the flow that it is a member of. */
@@ -289,6 +292,8 @@ export interface NewJob {
   /** See limits.ts. */
   readonly limitKey: string | null;
   readonly cost: number;
+  /** Not started so long after it was due, it is cancelled instead; null if it may start at any time. */
+  readonly startWithinMs?: number | null | undefined;
   /** The job that calls it, or the flow that it is a member of: its end is told there. */
   readonly parent?: Parent | null | undefined;
   /** It is a flow: what is stored beside it in the same commit. */
@@ -346,6 +351,7 @@ export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: 
     facets: job.facets,
     limitKey: job.limitKey,
     cost: job.cost,
+    startWithinMs: job.startWithinMs ?? null,
     hasSteps: false,
     parent: job.parent ?? null,
     workerId: null,

@@ -66,7 +66,7 @@ export const JobErrorShape = Type.Object(
     name: Type.String(),
     message: Type.String(),
     stack: nullable(Type.String()),
-    kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
+    kind: Type.Enum(["error", "timeout", "lost", "cancelled", "expired"]),
     version: Type.Optional(Type.String({ description: "The version of the application that the worker ran; absent if it has none." })),
     group: Type.String({ description: "Equal for errors that differ only in numbers, ids and quoted strings." }),
   },
@@ -79,7 +79,7 @@ export const CallErrorShape = Type.Union(
     Type.Object({
       name: Type.String(),
       message: Type.String(),
-      kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
+      kind: Type.Enum(["error", "timeout", "lost", "cancelled", "expired"]),
       status: Type.Enum([...STATUSES], { description: "How the job ended." }),
     }),
     Type.Null(),

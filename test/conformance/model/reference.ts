@@ -154,6 +154,7 @@ export class Reference {
         attempt: 0,
         hasSteps: false,
         parent: job.parent ?? null,
+        startWithinMs: job.startWithinMs ?? null,
         snoozes: 0,
         result: null,
         error: null,
