@@ -52,6 +52,8 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     hasSteps: false,
     parent: null,
     flow: null,
+    coalesce: null,
+    startWithin: job.startWithinMs ?? null,
     workerId: null,
     fence: 0,
     createdAt,

@@ -1,5 +1,5 @@
 import type { Facets } from "./facets.ts";
-import { callerOf, declaredFacets, type FlowRef, flowOf } from "./flow-parent.ts";
+import { callerOf, coalesceOf, type CoalesceRef, declaredFacets, type FlowRef, flowOf } from "./flow-parent.ts";
 import { withTexts } from "./json-text.ts";
 import type { MemberText } from "./flow.ts";
 import type { Notice, Parent } from "./steps.ts";
@@ -199,6 +199,10 @@ export interface JobSummary {
   readonly parent: Parent | null;
   /** The flow that it is a member of, and its name there. */
   readonly flow: FlowRef | null;
+  /** Its coalescing key. */
+  readonly coalesce: CoalesceRef | null;
+  /** How many milliseconds after its due time it may start at the latest; null for no limit. */
+  readonly startWithin: number | null;
   /** The worker that runs it now. */
   readonly workerId: string | null;
   readonly fence: number;
@@ -251,6 +255,8 @@ export function toJobSummary(record: JobSummaryRecord): JobSummary {
     hasSteps: record.hasSteps,
     parent: record.parent === null ? null : callerOf(record),
     flow: record.parent === null ? null : flowOf(record),
+    coalesce: record.parent === null ? null : coalesceOf(record),
+    startWithin: record.startWithinMs,
     workerId: record.status === "running" ? record.workerId : null,
     fence: record.fence,
     createdAt: record.createdAt,

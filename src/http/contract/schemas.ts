@@ -145,6 +145,10 @@ const SUMMARY = {
   flow: nullable(
     Type.Object({ id: Type.String(), name: Type.String() }, { description: "The flow that it is a member of, and its name there." }),
   ),
+  coalesce: nullable(
+    Type.Object({ id: Type.String(), key: Type.String() }, { description: "Its coalescing key, and what the store knows it by." }),
+  ),
+  start_within: nullable(Milliseconds),
   worker_id: nullable(Type.String()),
   fence: Count,
   created_at: Time,
