@@ -66,6 +66,7 @@ function printJob(job: Job, steps: readonly JobStep[], output: Output): void {
     ["status", job.status, STATUS_STYLES[job.status]],
     ["because", isSuspended(job) ? steps.filter(isOpen).map(waitsFor).join("; ") || NOTHING : NOTHING],
     ["called by", job.parent === null ? NOTHING : `${job.parent.id} (${job.parent.step})`],
+    ["flow", job.flow === null ? NOTHING : `${job.flow.id} (${job.flow.name})`],
     ["priority", String(toPriority(job.priority))],
     ["attempt", `${job.attempt} (${job.retryCount} of ${job.maxRetries} retries used)`],
     ["lost", `${job.lostCount} (at most ${job.maxLost} allowed)`],

@@ -7,14 +7,15 @@
 import { type AttemptOption, readUnset } from "../core/attempt-options.ts";
 import { checkPayload } from "../core/check-payload.ts";
 import { asDeclared, type Declared, NOTHING_DECLARED } from "../core/declared.ts";
+import { type Coalesce, readCoalesce } from "../core/coalesce.ts";
 import { createdEvent } from "../core/event.ts";
 import { enqueueResultOf } from "../core/enqueue-result.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
-import type { NewJob } from "../core/job.ts";
+import { type NewJob, toJob } from "../core/job.ts";
 import { typeOfKind } from "../core/job-definition.ts";
 import { type JobSettings, createJob, readJobOptions } from "../core/job-options.ts";
-import { JsonText } from "../core/json-text.ts";
+import { JsonText, withTexts } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import { hasTransaction } from "../core/query-transaction.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
@@ -23,6 +24,7 @@ import { slices } from "../lib/slices.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
 import { PendingCalls } from "../lib/pending-calls.ts";
+import { coalesce } from "./coalesce.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf } from "./enqueue-answer.ts";
@@ -86,6 +88,7 @@ export class Enqueuer {
   /** Enqueues one job; resolves when it is committed. */
   enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
     try {
+      if (options?.coalesce !== undefined && options.coalesce !== null) return this.#pending.add(this.#coalesce(kind, payload, options));
       if (hasTransaction(options?.tx)) return this.#enqueueWithin(kind, payload, options!);
       const job = this.#prepare(kind, payload, options, false);
       return job instanceof Promise ? this.#preparing.add(job).then((ready) => this.#gather(ready)) : this.#gather(job);
@@ -191,8 +194,9 @@ export class Enqueuer {
     const base = typeof kind === "string" ? this.#parts.defaults : this.#settingsOfDefinition(kind);
     if (options === undefined || options === null) return base;
     if (typeof options !== "object" || Array.isArray(options)) throw invalid("options", "an object", options);
-    if (!("tx" in options || "id" in options || "unset" in options)) return readJobOptions(options, base, this.#parts.clock.now());
-    const { tx: _, id: __, unset, ...rest } = options;
+    if (!("tx" in options || "id" in options || "unset" in options || "coalesce" in options))
+      return readJobOptions(options, base, this.#parts.clock.now());
+    const { tx: _, id: __, coalesce: ___, unset, ...rest } = options;
     if (unset !== undefined) readUnset(unset);
     return readJobOptions(rest, base, this.#parts.clock.now());
   }
@@ -331,6 +335,19 @@ export class Enqueuer {
     }
   }
 
+  // ── With a coalescing key ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #coalesce(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
+    try {
+      const wanted = readCoalesce(options.coalesce);
+      refuseBeside(options, wanted);
+      const { outcome, job } = await coalesce(this.#parts, await this.#prepare(kind, payload, options, false), wanted);
+      return withTexts({ ...toJob(job), created: outcome === "created", pruned: false, outcome }, job.payload, job.result);
+    } catch (error) {
+      throw asInputError(error);
+    }
+  }
+
   // ── Within the caller's transaction ────────────────────────────────────────────────────────────────────────────────────────────
 
   async #enqueueWithin(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
@@ -350,6 +367,18 @@ export class Enqueuer {
     }
     return results;
   }
+}
+
+/** What cannot be said beside a coalescing key. */
+function refuseBeside(options: EnqueueOptions, { quietMs, everyMs }: Coalesce): void {
+  const beside = (["idempotencyKey", "tx"] as const).find((name) => options[name] !== undefined && options[name] !== null);
+  const times = (["delay", "runAt"] as const).find(
+    (name) => (quietMs ?? everyMs) !== null && options[name] !== undefined && options[name] !== null,
+  );
+  const field = beside ?? times;
+  if (field === undefined) return;
+  const why = beside === undefined ? "quiet and every say when the job is due" : "the key tells which jobs are one";
+  throw new MillraceError("invalid_input", `${field} and coalesce cannot be combined: ${why}`, { field });
 }
 
 /** The verbs within the caller's transaction. Throws `invalid_transaction` if the engine has none. */

@@ -9,13 +9,13 @@ import { MIN_SNOOZE_MS, type Outcome, settle, startedAfter } from "../core/lifec
 import { SCHEMAS_KEPT_MS } from "../core/payload-schema.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
 import type { SignalLinks } from "../core/signal-links.ts";
-import { noticeOf, type StepDetail } from "../core/steps.ts";
+import { nameWithoutRoom, noticeOf, type StepDetail } from "../core/steps.ts";
 import { Batcher } from "../lib/batcher.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Note, type Settlement, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
-import { callRefused, createCalls, lifeOf, readAllSteps } from "./calls.ts";
+import { callRefused, createCalls, lifeOf, readAllSteps, waitRefused } from "./calls.ts";
 import { type Enqueuer, verbsWithin } from "./enqueue.ts";
 import type { Gathering } from "./gathering.ts";
 import { heldElsewhere } from "./refusals.ts";
@@ -102,13 +102,17 @@ function settlementOf(parts: WorkParts, report: Report, reported: Outcome, job: 
   return job.parent === null ? settlement : { ...settlement, notice: noticeOf({ id, fence, parent: job.parent }, transition) };
 }
 
-/** An attempt at open steps, with the jobs that it calls. If one of these is refused, the attempt has failed. */
+/** An attempt at open steps, with the jobs that it calls. If one of these is refused, or has no room, the attempt has failed. */
 async function suspension(parts: WorkParts, report: Report, job: LeaseFacts): Promise<Settlement> {
   const { outcome, id } = report;
   if (outcome.kind !== "suspend") return settlementOf(parts, report, outcome, job);
   const { waits, calls: requests } = outcome;
-  // Who asks the store keeps all reports of this exchange waiting.
-  const life = requests.length === 0 ? 1 : (outcome.life ?? (await lifeOf(parts.store, id)));
+  const { life, names } = await stepsSoFar(parts.store, id, outcome.life, job);
+  const tooMany = nameWithoutRoom(
+    names,
+    waits.map(({ name }) => name),
+  );
+  if (tooMany !== undefined) return settlementOf(parts, report, { kind: "failed", error: waitRefused(tooMany, id), runMs: 0 }, job);
   let calls: NewJob[] = [];
   try {
     calls = await createCalls(parts.enqueuer, { id, life }, requests);
@@ -120,6 +124,14 @@ async function suspension(parts: WorkParts, report: Report, job: LeaseFacts): Pr
   const called = new Map(calls.map((call) => [call.parent!.step, call]));
   const named = waits.map((wait) => (called.has(wait.name) ? { ...wait, detail: callDetail(called.get(wait.name)!) } : wait));
   return { ...settlementOf(parts, report, outcome, job), waits: named, calls };
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** Who asks the store keeps all reports of this exchange waiting. A worker that knows the life of the job has read its steps, and counts them. */
+async function stepsSoFar(store: Store, id: string, life: number | undefined, { hasSteps }: LeaseFacts): ReturnType<typeof lifeOf> {
+  if (life !== undefined) return { life, names: NO_NAMES };
+  return hasSteps === false ? { life: 1, names: NO_NAMES } : lifeOf(store, id);
 }
 
 function callDetail({ id, type, queue }: NewJob): string {
@@ -161,7 +173,8 @@ async function lookUp(store: Store, ids: readonly string[]): Promise<Map<string,
   const found = new Map<string, LeaseFacts>();
   for (const record of records) {
     if (record === null) continue;
-    found.set(record.id, factsFrom(record, deadLetters.get(record.queue) ?? QUEUE_DEFAULTS.deadLetters));
+    const facts = factsFrom(record, deadLetters.get(record.queue) ?? QUEUE_DEFAULTS.deadLetters);
+    found.set(record.id, { ...facts, hasSteps: record.hasSteps });
   }
   return found;
 }

@@ -82,8 +82,8 @@ function eventOf({ clock }: FlowParts, answer: ChangeAnswer, event: SingleEvent[
   return [{ event, at: clock.now(), jobId, type, queue }];
 }
 
-/** Members whose cancelled jobs were removed or pruned since: they get new ones. */
-async function remake({ store }: FlowParts, actors: readonly Actor[]): Promise<string[]> {
+/** Members whose jobs were removed or pruned since they ended: they get new ones. Returns the flows of which something was locked. */
+export async function remake({ store }: Pick<FlowParts, "store">, actors: readonly Actor[]): Promise<string[]> {
   if (actors.length === 0) return [];
   await inBatches(
     actors.map(({ flow, member }) => ({ ...jobOf(flow, renewed(member)), blocked: true })),

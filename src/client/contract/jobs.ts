@@ -1,5 +1,6 @@
 /** Types for enqueueing, finding and listing jobs. */
 import type { AttemptOption } from "../../core/attempt-options.ts";
+import type { CoalesceOptions, CoalesceOutcome } from "../../core/coalesce.ts";
 import type { MillraceError } from "../../core/errors.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import type { Job, JobSummary, PriorityLevel, Status } from "../../core/job.ts";
@@ -13,6 +14,8 @@ export interface EnqueueOptions extends JobOptions, GivenId, OnlyDefaults {
    * pg, a transaction of Drizzle, Kysely, Knex, Prisma, TypeORM or postgres.js, or any `QueryTransaction`.
    */
   readonly tx?: unknown;
+  /** Merges this job into the one of the same key that waits: debounce, throttle, or once more after the one that runs. */
+  readonly coalesce?: CoalesceOptions | undefined;
 }
 
 /** For clients that may have to send a call again before its answer is known; others use idempotency keys. */
@@ -54,6 +57,8 @@ export type EnqueuedJob<Payload = unknown, Result = unknown> = Job<Payload, Resu
   readonly created: boolean;
   /** True if only the key of that job is left: then only its id, type, queue and status are known. */
   readonly pruned: boolean;
+  /** With `coalesce`: whether this job is new, has got the payload of this call, or is as before. */
+  readonly outcome?: CoalesceOutcome | undefined;
 };
 
 /** The result for one job of many: the job, or its error. */

@@ -262,7 +262,7 @@ const A_MOMENT = "ISO 8601 with a time zone, or milliseconds since the epoch, fr
 export const Internal = Type.Optional(
   Type.Boolean({
     description:
-      "true to include internal jobs (webhook deliveries, bulk operations), their queues, and the workers that servers run for them",
+      "true to include internal jobs (webhook deliveries, bulk operations, flows), their queues, and the workers that servers run for them",
   }),
 );
 

@@ -53,8 +53,8 @@ export function jobHandlers({ client, handledTypes, payloadCheck }: RouteParts):
     },
 
     async "GET /api/v1/facets/{field}"({ params: { field }, query }) {
-      const { values, without, isCapped } = await client.facets(field, fromFilterWire(query));
-      return ok({ values: [...values], without, is_capped: isCapped });
+      const { values, without, isCapped, hasMore } = await client.facets(field, fromFilterWire(query));
+      return ok({ values: [...values], without, is_capped: isCapped, has_more: hasMore });
     },
 
     async "GET /api/v1/jobs/{id}"(input) {

@@ -192,6 +192,10 @@ const SQL_TYPES: Readonly<Record<keyof typeof FULL, string>> = {
 /** The same columns as a function's return type. */
 export const SUMMARY_RETURNS: string = returns(SUMMARY);
 export const JOB_RETURNS: string = returns(FULL);
+/** What a function that returns whole jobs calls their columns. */
+export const JOB_RETURNED: string = Object.keys(FULL)
+  .map((name) => `out_${name}`)
+  .join(", ");
 
 function returns(columns: object): string {
   return Object.keys(columns)

@@ -21,6 +21,7 @@ import { admit, enqueue, freeKeys } from "./functions/insert.ts";
 import { admitFlows, changeFlows, readFlows } from "./functions/flows.ts";
 import { hourTimes } from "./functions/hour-times.ts";
 import { extend, note } from "./functions/leases.ts";
+import { LISTS } from "./functions/lists.ts";
 import { change, remove } from "./functions/manage.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
 import { endSteps, keepSteps, readSteps } from "./functions/steps.ts";
@@ -75,7 +76,7 @@ export function functionSet(texts: readonly FunctionText[]): FunctionSet {
 }
 
 /** The functions of this version. */
-export const FUNCTIONS: FunctionSet = functionSet([...WRITES, ...READS]);
+export const FUNCTIONS: FunctionSet = functionSet([...WRITES, ...READS, ...LISTS]);
 
 /** The function names up to schema version 5. The row `functions` stands for that set. */
 const NAMES_WITHOUT_DIGEST = `enqueue admit free_keys exchange extend note change remove promote prune fold tick spend find attempts expired

@@ -14,7 +14,7 @@ import { type Driver, loadDriver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { PostgresFeed } from "./feed.ts";
 import { changeFlows, readFlows } from "./flows.ts";
-import { DueStart, LaneStarts } from "./read-starts.ts";
+import { DueStart, LaneStarts, NoticeStart } from "./read-starts.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { insertJobs } from "./insert.ts";
@@ -138,6 +138,7 @@ function storeOver(
     housekeeping,
     laneStarts: new LaneStarts(),
     dueStart: new DueStart(),
+    noticeStart: new NoticeStart(),
     bounded: new Map(),
     now,
     sendHints: (hints) => feed.sendHints(hints),

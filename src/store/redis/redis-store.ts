@@ -20,6 +20,7 @@ import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs }
 import { dropNotices, readNotices } from "./notices.ts";
 import { readCounters } from "./counters.ts";
 import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates } from "./queues.ts";
+import { Reach } from "./reach.ts";
 import { checkServer, EvictionWatch } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { putSchemas, readSchemas } from "./schemas.ts";
@@ -94,7 +95,7 @@ export async function openRedisStore(
   eviction.start();
   const feed = new RedisFeed(session, keys, parsed.cluster);
   await feed.ready();
-  return storeOver({ session, keys, feed, earlyHints: new EarlyHints(), eviction, registry });
+  return storeOver({ session, keys, feed, earlyHints: new EarlyHints(), eviction, registry, reach: new Reach() });
 }
 
 /** The contract on Redis. Each verb is one or more scripts, one for each partition that it touches (see keys.ts). */

@@ -1,5 +1,6 @@
 /** What is special to flows on PostgreSQL: rows that others hold, commits of others, and versions beside each other. test/conformance proves the rest. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { connect } from "../../../../src/connect.ts";
 import { FLOW_QUEUE, FLOW_TYPE, flowMove, type MemberText } from "../../../../src/core/flow.ts";
 import type { NewJob } from "../../../../src/core/job.ts";
 import type { FlowNotice } from "../../../../src/core/steps.ts";
@@ -44,6 +45,24 @@ test("a flow whose row somebody holds is locked, also alone in its call, and hol
   expect(await store.readFlows([{ id: ids[1]!.id, names: ["a"] }])).toMatchObject([{ version: 1, members: [MEMBER] }]);
   await client.query("rollback");
   expect(await store.changeFlows(changes)).toEqual(["stale", "ok", "stale"]);
+});
+
+test("a flow in a transaction of the caller's own is known by its key before the commit, and runs after it", async () => {
+  const url = freshUrl(server());
+  const client = await connect(url);
+  onTestFinished(() => client.close());
+  const members = [
+    { name: "a", type: "task" },
+    { name: "b", type: "task", after: "a" },
+  ];
+  const tx = await connectedTo(server());
+  await tx.query("begin");
+  const flow = await client.flow(members, { tx, key: "k" });
+  expect(await client.flow(members, { tx, key: "k" })).toEqual({ ...flow, created: false });
+  expect(await client.flows.get(flow.id)).toBeNull();
+  await tx.query("commit");
+  client.work({ task: (_, ctx) => ctx.flow.name });
+  expect(await client.flows.wait(flow.id)).toMatchObject({ status: "completed", completed: 2 });
 });
 
 test("of many that change the same flows at once, in any order, one is first, and nobody waits for a deadlock", async () => {
