@@ -146,8 +146,9 @@ async function repeat(parts: EnqueueParts, known: Known, job: NewJob, wanted: Co
   const [present] = await store.find([head.job]);
   switch (metOf(present!)) {
     case "gone":
-      // Whoever made the key has not stored its job yet, or is gone: this call's is as good.
-      return insertOwn(parts, id, due({ ...job, id: head.job }, known, wanted), wanted);
+      // Whoever made the key has not stored its job yet, or is gone. Either way there is a job now, into which this call is merged.
+      await insertOwn(parts, id, due({ ...job, id: head.job }, known, wanted), wanted);
+      return null;
     case "ended":
       await jobEnded(flowParts(parts), id, head.job);
       return null;
@@ -205,8 +206,11 @@ async function followUp(parts: EnqueueParts, known: Known, present: JobRecord, j
   const [there] = head.followUp === null ? [null] : await store.find([named]);
   const blocked = { ...job, id: named, blocked: true, delayMs: 0, runAt: null };
   let done: Coalesced | null;
-  if (there === null) done = await insertOwn(parts, id, blocked, wanted);
-  else if (there!.status === "blocked" && there!.fence === 0)
+  if (there === null) {
+    done = await insertOwn(parts, id, blocked, wanted);
+    // Somebody else has named it, and may store it at this moment.
+    if (head.followUp !== null) return null;
+  } else if (there!.status === "blocked" && there!.fence === 0)
     done = await merge(parts, there!, blocked, known, { ...wanted, quietMs: null });
   else {
     // The present one has ended, and this one has opened.

@@ -118,7 +118,20 @@ export class Enqueuer {
         tx,
       );
     }
-    return this.#insertInParts(Array.from(items));
+    const all = Array.from(items);
+    return all.some(hasCoalesce) ? this.#enqueueMixed(all) : this.#insertInParts(all);
+  }
+
+  /** Jobs with a coalescing key take their own way, one after the other, once the others are stored. */
+  async #enqueueMixed(items: readonly JobInput[]): Promise<EnqueueResult[]> {
+    const plain = (await this.#insertInParts(items.filter((item) => !hasCoalesce(item)))).values();
+    const results = items.map((item) => (hasCoalesce(item) ? null : plain.next().value!));
+    for (const [index, item] of items.entries()) {
+      if (!hasCoalesce(item)) continue;
+      const { type, payload, ...options } = item;
+      results[index] = enqueueResultOf(await this.#pending.add(this.#coalesce(type, payload, options)).catch(asMillraceError));
+    }
+    return results as EnqueueResult[];
   }
 
   /** Resolves when every accepted call has its answer. */
@@ -367,6 +380,10 @@ export class Enqueuer {
     }
     return results;
   }
+}
+
+function hasCoalesce(item: JobInput): boolean {
+  return typeof item === "object" && item !== null && item.coalesce !== undefined && item.coalesce !== null;
 }
 
 /** What cannot be said beside a coalescing key. */

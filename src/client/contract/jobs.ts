@@ -8,12 +8,16 @@ import type { Sort } from "../../core/list-order.ts";
 import type { JobDefinition } from "./work.ts";
 
 /** Options of enqueue. */
-export interface EnqueueOptions extends JobOptions, GivenId, OnlyDefaults {
+export interface EnqueueOptions extends JobOptions, GivenId, OnlyDefaults, Coalescing {
   /**
    * Your open transaction on this store: the job exists if and when you commit. SQLite: a `DatabaseSync` of `node:sqlite`. PostgreSQL: a client of
    * pg, a transaction of Drizzle, Kysely, Knex, Prisma, TypeORM or postgres.js, or any `QueryTransaction`.
    */
   readonly tx?: unknown;
+}
+
+/** For jobs of which one is enough. */
+export interface Coalescing {
   /** Merges this job into the one of the same key that waits: debounce, throttle, or once more after the one that runs. */
   readonly coalesce?: CoalesceOptions | undefined;
 }
@@ -42,7 +46,7 @@ export type PayloadField<Payload> = undefined extends Payload ? { readonly paylo
 export type DefinitionOf<Input, Result = unknown> = JobDefinition<Input, any, Result, any, any>; // oxlint-disable-line no-explicit-any -- what handlers get and return does not matter to a caller
 
 /** One item of enqueueMany. `definition.job(payload, options)` makes one with a typed payload. */
-export interface JobInput<Name extends string = string> extends JobOptions, GivenId, OnlyDefaults {
+export interface JobInput<Name extends string = string> extends JobOptions, GivenId, OnlyDefaults, Coalescing {
   readonly type: Name | JobDefinition<unknown>;
   readonly payload?: unknown;
 }

@@ -63,7 +63,7 @@ export function toSummaryWire(job: JobSummary): JobSummaryWire {
 
 export function toEnqueuedWire(job: EnqueuedJob): JobWire | PrunedJobWire {
   if (job.pruned) return { id: job.id, type: job.type, queue: job.queue, status: job.status, pruned: true };
-  return toJobWire(job);
+  return job.outcome === undefined ? toJobWire(job) : { ...toJobWire(job), outcome: job.outcome };
 }
 
 export function fromJobWire(wire: JobWire): Job {
