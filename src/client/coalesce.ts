@@ -16,6 +16,7 @@ import { parentOfKey } from "../core/flow-parent.ts";
 import { type JobRecord, type NewJob, PLAIN_JOB, WAITING } from "../core/job.ts";
 import { CANCEL } from "../core/lifecycle.ts";
 import { partitionOf } from "../core/partition.ts";
+import { insertDeadlines, insertWithDeadlines } from "../flows/deadlines.ts";
 import { changeHead, endKey, jobEnded } from "../flows/tell-keys.ts";
 import type { Store } from "../store/store.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
@@ -124,7 +125,7 @@ async function refuseFull(store: Store, { queue, blocked }: NewJob): Promise<voi
 
 async function insertOwn(parts: EnqueueParts, key: string, job: NewJob, wanted: Coalesce): Promise<Coalesced> {
   const { store, announcer, clock } = parts;
-  const [answer] = await store.insert([{ ...job, parent: parentOfKey(key, wanted.key) }]);
+  const [answer] = await insertWithDeadlines(store, [{ ...job, parent: parentOfKey(key, wanted.key) }]);
   if (answer!.kind === "locked") throw heldElsewhere(`job ${job.id}`);
   if (announcer.wanted()) announcer.publish([createdEvent(job, clock.now())]);
   return { outcome: "created", job: await demand(store, job.id) };
@@ -171,7 +172,10 @@ async function merge(parts: EnqueueParts, present: JobRecord, job: NewJob, known
   const kept = wanted.keep === "first" ? { ...asNewJob(present), runAt: job.runAt } : job;
   const [answer] = await store.replace([{ ...kept, id: present.id, parent: parentOfKey(known.id, wanted.key) }]);
   if (answer === "locked") throw heldElsewhere(`job ${present.id}`);
-  return answer === "ok" ? { outcome: "merged", job: await demand(store, present.id) } : null;
+  if (answer !== "ok") return null;
+  const merged = await demand(store, present.id);
+  await insertDeadlines(store, [merged]);
+  return { outcome: "merged", job: merged };
 }
 
 /** A stored job as it was enqueued. */

@@ -25,6 +25,7 @@ import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
 import { PendingCalls } from "../lib/pending-calls.ts";
 import { coalesce } from "./coalesce.ts";
+import { insertWithDeadlines } from "../flows/deadlines.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf } from "./enqueue-answer.ts";
@@ -258,7 +259,7 @@ export class Enqueuer {
   }
 
   async #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
-    const answers = await this.#parts.store.insert(jobs);
+    const answers = await insertWithDeadlines(this.#parts.store, jobs);
     this.#announce(jobs, answers);
     return jobs.map((job, index) => this.#inserted(job, answers[index]!));
   }
@@ -269,7 +270,7 @@ export class Enqueuer {
   }
 
   async #insertAlone(job: NewJob): Promise<EnqueuedJob> {
-    const answers = await this.#parts.store.insert([job]);
+    const answers = await insertWithDeadlines(this.#parts.store, [job]);
     this.#announce([job], answers);
     return jobOrThrow(answerOf(job, answers[0]!));
   }
@@ -305,7 +306,7 @@ export class Enqueuer {
       let toPrepare = this.#toPrepare(items, from + MAX_BATCH, next);
       for (const slice of mine) {
         const sent: MillraceError | Promise<InsertAnswer[] | MillraceError> =
-          failure ?? this.#parts.store.insert(slice.jobs).catch(asMillraceError);
+          failure ?? insertWithDeadlines(this.#parts.store, slice.jobs).catch(asMillraceError);
         await inTurns([...toResults, ...toPrepare]);
         toPrepare = [];
         const answers: readonly InsertAnswer[] | MillraceError = await sent;
@@ -366,7 +367,7 @@ export class Enqueuer {
   async #enqueueWithin(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
     const job = await this.#prepare(kind, payload, options, true);
     const verbs = verbsWithin(this.#parts.store, options.tx);
-    const [answer] = await verbs.insert([job]);
+    const [answer] = await insertWithDeadlines(verbs, [job]);
     return jobOrThrow(answerOf(job, answer!));
   }
 
@@ -375,7 +376,7 @@ export class Enqueuer {
     const verbs = verbsWithin(this.#parts.store, tx);
     const results: EnqueueResult[] = [];
     for (const slice of slices(jobs, MAX_BATCH, MAX_BATCH_WEIGHT, weightOf)) {
-      const answers = await verbs.insert(slice);
+      const answers = await insertWithDeadlines(verbs, slice);
       slice.forEach((job, index) => results.push(enqueueResultOf(jobOrThrow(answerOf(job, answers[index]!)))));
     }
     return results;

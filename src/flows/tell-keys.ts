@@ -4,6 +4,7 @@ import { flowMove, openAfter } from "../core/flow.ts";
 import type { JobRecord } from "../core/job.ts";
 import { callEnded, type StepEnd } from "../core/steps.ts";
 import type { Store } from "../store/store.ts";
+import { insertDeadlines } from "./deadlines.ts";
 import type { FlowParts } from "./flow-parts.ts";
 
 /** Returns the keys of the notices that were delivered. */
@@ -55,6 +56,7 @@ function windowAfter({ everyMs }: KeyHead, job: JobRecord | null): number | null
 /** Null: another transaction holds it. */
 async function open(store: Store, id: string, delayMs: number): Promise<boolean | null> {
   const [answer] = await store.change([id], { ...openAfter(delayMs), leavesHeld: true });
+  if (answer!.kind === "ok") await insertDeadlines(store, [answer!.job]);
   return answer!.kind === "locked" ? null : answer!.kind !== "missing";
 }
 

@@ -193,4 +193,44 @@ export function coalesceSuite(promises: Promises): void {
       expect(await enqueue(client, 1, { key: "k" }, { queue: "full" })).toMatchObject({ outcome: "created" });
     });
   });
+  describe("a job that must start in time", () => {
+    promises("ends cancelled without its handler, whether nobody takes it or its worker comes late", async (client) => {
+      const ran: unknown[] = [];
+      const gate = Promise.withResolvers<void>();
+      const started = Promise.withResolvers<void>();
+      client.work(
+        {
+          sync: async (payload) => {
+            ran.push(payload);
+            started.resolve();
+            await gate.promise;
+          },
+        },
+        { concurrency: 1, ahead: 0 },
+      );
+      const busy = await client.enqueue("sync", "busy", { startWithin: "1h" });
+      await started.promise;
+      const late = await client.enqueue("sync", "late", { startWithin: "20ms" });
+      const nobody = await client.enqueue("unknown", "nobody", { startWithin: "20ms" });
+      const [member] = Object.values((await client.flow([{ name: "a", type: "unknown", startWithin: "20ms" }])).jobs);
+      expect(late).toMatchObject({ startWithin: 20 });
+      for (const id of [late.id, nobody.id, member!]) {
+        expect(await client.wait(id)).toMatchObject({
+          status: "cancelled",
+          attempt: 0,
+          error: { name: "Expired", kind: "expired", message: expect.stringContaining("20ms") },
+        });
+      }
+      gate.resolve();
+      expect(await client.wait(busy.id)).toMatchObject({ status: "completed", startWithin: 3_600_000 });
+      expect(ran).toEqual(["busy"]);
+      await expect(client.enqueue("sync", 1, { startWithin: 0 })).rejects.toMatchObject({ code: "invalid_input", field: "startWithin" });
+    });
+
+    promises("that is in time runs, and so does one that was given back after it had started", async (client) => {
+      const { id } = await client.enqueue("sync", 1, { startWithin: "1h" });
+      client.work({ sync: () => "ran" });
+      expect(await client.wait(id)).toMatchObject({ status: "completed", result: "ran" });
+    });
+  });
 }
