@@ -20,6 +20,7 @@ import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs }
 import { dropNotices, readNotices } from "./notices.ts";
 import { readCounters } from "./counters.ts";
 import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates } from "./queues.ts";
+import { replaceJobs } from "./replace.ts";
 import { checkServer, EvictionWatch } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { putSchemas, readSchemas } from "./schemas.ts";
@@ -124,6 +125,7 @@ function storeOver(context: Context): Store {
 
 const VERBS: Verbs<Context> = {
   insert: insertJobs,
+  replace: replaceJobs,
   exchange,
   extend: extendLeases,
   note: writeNotes,
