@@ -84,6 +84,16 @@ export function replaceSuite(engine: Engine): void {
       expect((await world.find(runs.id)).payload).toBe('"runs"');
     });
 
+    keeps("of two for one place in a call, the second has it", async (world) => {
+      const [job, beside] = [await world.add(), await world.add({ delay: 1_000 })];
+      const three = ["1", "2", "3"].map((payload) => ({ ...other(world, job, {}), payload }));
+      const jobs = [three[0]!, { ...other(world, beside, {}), payload: "4" }, three[1]!, world.job(), three[2]!];
+      expect(await replace(world, ...jobs)).toEqual(["ok", "ok", "ok", "missing", "ok"]);
+      expect((await world.store.find([job.id, beside.id])).map((found) => found!.payload)).toEqual(["3", "4"]);
+      expect((await world.store.list({ limit: 10 })).jobs).toHaveLength(2);
+      expect(await world.counts()).toEqual({ pending: 2 });
+    });
+
     keeps("with a limit key leaves the line of the one before, and enters its own", async (world) => {
       await setLimits(world, { perKey: { running: 1 } });
       const job = await world.add({ payload: 1, limitKey: "a" });
