@@ -14,11 +14,11 @@ import { createdEvent } from "../core/event.ts";
 import { flowMove, KEY_QUEUE } from "../core/flow.ts";
 import { parentOfKey } from "../core/flow-parent.ts";
 import { type JobRecord, type NewJob, PLAIN_JOB, WAITING } from "../core/job.ts";
-import { CANCEL } from "../core/lifecycle.ts";
+import { CANCEL, type Move, OPEN } from "../core/lifecycle.ts";
 import { partitionOf } from "../core/partition.ts";
 import { insertDeadlines, insertWithDeadlines } from "../flows/deadlines.ts";
 import { changeHead, endKey, jobEnded } from "../flows/tell-keys.ts";
-import type { Store } from "../store/store.ts";
+import type { ReplaceAnswer, Store } from "../store/store.ts";
 import { announceChanges, tellEnded } from "./changes.ts";
 import type { EnqueueParts } from "./enqueue.ts";
 import { flowParts } from "./flows.ts";
@@ -165,18 +165,31 @@ function due(job: NewJob, { head, createdAt, now }: Known, wanted: Coalesce): Ne
   return { ...job, delayMs: 0, runAt: quietUntil(wanted, head.since ?? createdAt, now) };
 }
 
-/** Merges into a job that was never claimed. A claim and this exclude each other. */
+/**
+ * Merges into a job that was never claimed; a claim and this exclude each other. A job that is due already only gets the payload: if it were put in
+ * line anew with each repeat, it might never reach the front.
+ */
 async function merge(parts: EnqueueParts, present: JobRecord, job: NewJob, known: Known, wanted: Coalesce): Promise<Coalesced | null> {
   const { store } = parts;
   if (wanted.keep === "first" && wanted.quietMs === null) return { outcome: "skipped", job: present };
-  const kept = wanted.keep === "first" ? { ...asNewJob(present), runAt: job.runAt } : job;
-  const [answer] = await store.replace([{ ...kept, id: present.id, parent: parentOfKey(known.id, wanted.key) }]);
+  const isInLine = present.status === "pending" && job.runAt === null;
+  const kept = wanted.keep === "first" ? asNewJob(present) : job;
+  const next = { ...kept, id: present.id, parent: parentOfKey(known.id, wanted.key), delayMs: 0, runAt: job.runAt ?? present.runAt };
+  const [answer] = isInLine ? await editInLine(store, next) : await store.replace([next]);
   if (answer === "locked") throw heldElsewhere(`job ${present.id}`);
   if (answer !== "ok") return null;
   const merged = await demand(store, present.id);
   await insertDeadlines(store, [merged]);
   return { outcome: "merged", job: merged };
 }
+
+/** Gives a job in line another payload. It keeps its place. */
+async function editInLine(store: Store, { id, payload, facets }: NewJob): Promise<[ReplaceAnswer]> {
+  const [answer] = await store.change([id], { ...STAY_IN_LINE, edit: { payload, facets } });
+  return [answer!.kind];
+}
+
+const STAY_IN_LINE: Move = { from: ["pending"], transition: { ...OPEN.transition, to: "pending", delayMs: null } };
 
 /** A stored job as it was enqueued. */
 function asNewJob(record: JobRecord): NewJob {

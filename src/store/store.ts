@@ -93,9 +93,9 @@ export interface Store extends Feed, Shared {
 
   /**
    * Puts jobs in place of those with the same ids that wait and were never claimed (status scheduled, pending or blocked, fence 0): payload, facets,
-   * priority, tags, meta, webhook, limit key and all else are those of the new job. So is its due time, if the new job says one (runAt, or a delay);
-   * otherwise that stays, and the job keeps its place. `blocked` stays blocked. Nothing in between is seen: a claim gets either the old job or the new one. It always fits. Its queue and type must be those of the old job, and it has no
-   * key. It may be told as created anew (sequence and time of creation), and counts as enqueued once more.
+   * priority, tags, meta, webhook, limit key and all else are those of the new job, and so is its due time; `blocked` stays blocked. Nothing in
+   * between is seen: a claim gets either the old job or the new one. It always fits. Its queue and type must be those of the old job, and it is
+   * no flow and has no key. It may be told as created anew (sequence and time of creation), and counts as enqueued once more.
    * `refused`: it was claimed before, or does not wait. Nothing changes. A repeat puts the same job there again.
    */
   replace(jobs: readonly NewJob[]): Promise<ReplaceAnswer[]>;
@@ -549,11 +549,6 @@ export type InsertAnswer =
 
 /** In these statuses a job that was never claimed can be replaced. */
 export const REPLACEABLE: readonly Status[] = ["scheduled", "pending", "blocked"];
-
-/** Whether a job says when it is due. */
-export function saysWhen({ runAt, delayMs }: Pick<NewJob, "runAt" | "delayMs">): boolean {
-  return runAt !== null || delayMs > 0;
-}
 
 export type ReplaceAnswer = "ok" | "refused" | "missing" | "locked";
 

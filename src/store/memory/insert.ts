@@ -1,7 +1,7 @@
 import { type JobRecord, type NewJob, recordOf } from "../../core/job.ts";
 import { decodeLimits } from "../../core/limits.ts";
 import { levelNumber } from "../numbers.ts";
-import { type InsertAnswer, REPLACEABLE, type ReplaceAnswer, saysWhen } from "../store.ts";
+import { type InsertAnswer, REPLACEABLE, type ReplaceAnswer } from "../store.ts";
 import type { Context } from "./context.ts";
 import { storeFlow } from "./flows.ts";
 import type { Key } from "./keys.ts";
@@ -9,22 +9,19 @@ import type { StoredQueue } from "./queues.ts";
 import type { JobsBySequence } from "./jobs-by-sequence.ts";
 import { type Mutable, NO_CHANGES, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
 
-/**
- * Inserts a job, or says why not. A refused job leaves nothing behind. `inPlaceOf`: it takes the place of another, so it always fits; when that one was
- * due, unless this one says so.
- */
-export function insertJob(memory: Context, job: NewJob, inPlaceOf?: number | null): InsertAnswer {
+/** Inserts a job, or says why not. A refused job leaves nothing behind. */
+export function insertJob(memory: Context, job: NewJob, fits = false): InsertAnswer {
   const { jobs, counters, now } = memory;
   const same = jobs.get(job.id);
   if (same !== undefined) return created(same);
   const queue = jobs.queueOf(job.queue);
   const key = job.idempotencyKey === null ? null : jobs.keys.living(queue, job.idempotencyKey, now);
   if (key !== null) return answerHolder(key, job);
-  const alwaysFits = inPlaceOf !== undefined || job.blocked === true || (job.parent ?? null) !== null;
+  const alwaysFits = fits || job.blocked === true || (job.parent ?? null) !== null;
   if (!alwaysFits && queue.isFull()) return { kind: "full", capacity: queue.settings.capacity! };
   const fullKey = alwaysFits ? null : waitingOfFullKey(queue, job.limitKey);
   if (fullKey !== null) return { kind: "full", capacity: fullKey, limitKey: job.limitKey! };
-  const runAt = inPlaceOf ?? (job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs));
+  const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
   const status = job.blocked === true ? "blocked" : runAt > now ? "scheduled" : "pending";
   const stored = newStoredJob(recordOf(job, status, now, runAt), queue, jobs.bySequence, now);
   if (job.idempotencyKey !== null) jobs.keys.give(stored, job.idempotencyKey, job.fingerprint);
@@ -43,7 +40,7 @@ export function replaceJob(memory: Context, job: NewJob): ReplaceAnswer {
   if (!REPLACEABLE.includes(status) || fence !== 0) return "refused";
   jobs.forget(before);
   // It always fits: it took the place of the other one.
-  insertJob(memory, { ...job, blocked: status === "blocked" }, saysWhen(job) ? null : before.record.runAt);
+  insertJob(memory, { ...job, parent: job.parent ?? null, blocked: status === "blocked" }, true);
   return "ok";
 }
 

@@ -23,28 +23,25 @@ export async function insertJobs(writer: Writer, jobs: readonly NewJob[]): Promi
   return answers;
 }
 
-/**
- * Inserts one job, or says why not. A refused job leaves nothing behind. `inPlaceOf`: it takes the place of another, so it always fits; when that one
- * was due, unless this one says so.
- */
-export function insertJob(tx: Transaction, job: NewJob, inPlaceOf?: number | null): InsertAnswer {
+/** Inserts one job, or says why not. A refused job leaves nothing behind. */
+export function insertJob(tx: Transaction, job: NewJob, fits = false): InsertAnswer {
   const id = idToBlob(job.id, ID);
   const queue = tx.catalog.queue(job.queue);
   if (job.idempotencyKey !== null) {
     const holder = answerKnownId(tx, id) ?? holderOfKey(tx, queue, job);
     if (holder !== null) return holder;
   }
-  const alwaysFits = inPlaceOf !== undefined || job.blocked === true || (job.parent ?? null) !== null;
+  const alwaysFits = fits || job.blocked === true || (job.parent ?? null) !== null;
   if (!alwaysFits && isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
   const mostWaiting = alwaysFits ? null : waitingOfFullKey(tx, queue, job.limitKey);
   if (mostWaiting !== null) return answerKnownId(tx, id) ?? { kind: "full", capacity: mostWaiting, limitKey: job.limitKey! };
   // The question may have made the queue count waiting jobs.
-  return write(tx, tx.catalog.queue(job.queue), job, id, inPlaceOf ?? null);
+  return write(tx, tx.catalog.queue(job.queue), job, id);
 }
 
-function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array, dueAt: number | null): InsertAnswer {
+function write(tx: Transaction, queue: QueueRow, job: NewJob, id: Uint8Array): InsertAnswer {
   const { now } = tx;
-  const runAt = dueAt ?? (job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs));
+  const runAt = job.blocked === true ? now : Math.max(now, job.runAt ?? now + job.delayMs);
   const state = job.blocked === true ? STATE.blocked : runAt > now ? STATE.scheduled : STATE.pending;
   const lane = tx.catalog.lane(queue.id, job.type);
   const isNew =

@@ -13,7 +13,7 @@ import {
 import type { Move } from "../../core/lifecycle.ts";
 import { type Manual, type ManualChange, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
 import { STATE, statusOf } from "../numbers.ts";
-import { type ChangeAnswer, REPLACEABLE, type ReplaceAnswer, saysWhen } from "../store.ts";
+import { type ChangeAnswer, REPLACEABLE, type ReplaceAnswer } from "../store.ts";
 import { readError } from "../stored-error.ts";
 import { encodeManual, readManualChange } from "../stored-manual-change.ts";
 import { changedExtra, facetsIn, idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
@@ -29,7 +29,6 @@ import {
   DELETE_LOGS,
   DROP_FACET,
   DROP_KEY,
-  DUE_OF_JOB,
   FACTS_OF_JOB,
   FIND_JOB,
   FIND_SUMMARY,
@@ -104,9 +103,8 @@ export function replaceJob(tx: Transaction, job: NewJob): ReplaceAnswer {
   if (before === null) return "missing";
   const status = statusOf(before.state);
   if (!REPLACEABLE.includes(status) || before.fence !== 0) return "refused";
-  const dueAt = saysWhen(job) ? null : tx.on.number(DUE_OF_JOB, idToBlob(job.id));
   takeAway(tx, before, summaryOf(tx, before.seq));
-  insertJob(tx, { ...job, blocked: status === "blocked" }, dueAt);
+  insertJob(tx, { ...job, blocked: status === "blocked" }, true);
   return "ok";
 }
 

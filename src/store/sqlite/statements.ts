@@ -129,8 +129,6 @@ export const FIND_KEY = `select ${idColumn("job")}, fingerprint, expires_at, sta
 /** In: queue, key, job, fingerprint. Replaces a key that has expired. */
 export const PUT_KEY =
   "insert or replace into millrace_key (queue, key, job, fingerprint, expires_at, state) values (?, ?, ?, ?, null, null)";
-/** In: id. */
-export const DUE_OF_JOB = "select run_at from millrace_job where id = ?";
 /** In: queue, key, job. Frees a key only if that job still has it. */
 export const DROP_KEY = "delete from millrace_key where queue = ? and key = ? and job = ?";
 /** In: expires_at, state, queue, key, job. Keeps the key of a pruned job. */

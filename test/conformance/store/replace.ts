@@ -24,8 +24,7 @@ export function replaceSuite(engine: Engine): void {
       const wishes = { payload: { n: "5" }, tags: ["b"], meta: { m: 1 }, priority: 20, webhookUrl: "https://example.com/x", fields: ["n"] };
       expect(await replace(world, other(world, job, wishes))).toEqual(["ok"]);
       expect(await world.find(job.id)).toMatchObject({
-        status: "scheduled",
-        runAt: world.clock.now() + 60_000,
+        status: "pending",
         payload: '{"n":"5"}',
         tags: ["b"],
         meta: '{"m":1}',
@@ -34,7 +33,7 @@ export function replaceSuite(engine: Engine): void {
         facets: { n: "5" },
         fence: 0,
       });
-      expect(await world.counts()).toEqual({ scheduled: 1 });
+      expect(await world.counts()).toEqual({ pending: 1 });
       const later = { ...other(world, job, { payload: "later" }), runAt: world.clock.now() + 5_000 };
       expect(await replace(world, later)).toEqual(["ok"]);
       expect(await world.find(job.id)).toMatchObject({ status: "scheduled", runAt: world.clock.now() + 5_000, facets: null, tags: [] });
@@ -43,20 +42,6 @@ export function replaceSuite(engine: Engine): void {
       await world.store.promote(10);
       expect(await world.take()).toMatchObject({ id: job.id, payload: '"later"', attempt: 1 });
       expect(await world.counts()).toEqual({ running: 1 });
-    });
-
-    keeps("that is due keeps its place, however often it is replaced", async (world) => {
-      const [first, second] = [await world.add({ payload: 1 }), world.job({ payload: 2 })];
-      world.clock.advance(1);
-      await world.insert(second);
-      for (let times = 0; times < 3; times++) {
-        world.clock.advance(1_000);
-        expect(await replace(world, other(world, first, { payload: `again ${times}` }))).toEqual(["ok"]);
-      }
-      expect((await world.claim()).map(({ id, payload }) => [id, payload])).toEqual([
-        [first.id, '"again 2"'],
-        [second.id, "2"],
-      ]);
     });
 
     keeps("that is blocked stays blocked, in a full queue too", async (world) => {

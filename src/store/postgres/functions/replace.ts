@@ -44,8 +44,6 @@ declare
   v_refused uuid[] := '{}';
   v_kinds smallint[];
   v_keyed boolean := 0 > any(p_lanes);
-  v_gone_dues bigint[];
-  v_dues bigint[] := '{}';
 begin
   ${SHORT_LOCK_TIMEOUT};
   for look in 1..${MOST_LOOKS} loop
@@ -58,10 +56,8 @@ begin
     , gone as (${fromEach((place) => `select * from left_${place}`, " union all ")})
     , ${leaveLines(s, "gone g", { job: "g", was: "g.state", due: "g.run_at" })}
     , counted as (${addDeltas(s, `select queue, null::int as lane, ${tallyOf("state", "priority")} as metric, -1 as amount from gone`)})
-    select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where state = ${STATE.blocked}), '{}'), coalesce(array_agg(run_at), '{}')
-      into v_gone, v_was_blocked, v_gone_dues from gone;
+    select coalesce(array_agg(id), '{}'), coalesce(array_agg(id) filter (where state = ${STATE.blocked}), '{}') into v_gone, v_was_blocked from gone;
     v_done := v_done || v_gone;
-    v_dues := v_dues || v_gone_dues;
     v_blocked := v_blocked || v_was_blocked;
 
     -- One that is not gone is left if it moved meanwhile, or if others hold it.
@@ -74,11 +70,7 @@ begin
   delete from ${s}.manual_change where job = any(v_done);
   with j as (delete from ${s}.job where id = any(v_done) returning *) ${unindexFacets(s)};
 
-  -- One that says no time keeps the one before. All are stored as if the earliest of these were now, so that such a job keeps its place.
   v_now := ${NOW};
-  select array_agg(coalesce(i.run_at, case when i.delay > 0 then v_now + i.delay else d.due end) order by i.ord) into p_run_ats
-  from ${ITEMS} left join unnest(v_done, v_dues) d(id, due) on d.id = i.id;
-  v_now := least(v_now, (select min(due) from unnest(p_run_ats) r(due)));
   select array_agg((case when i.id = any(v_done) then ${ADMITTED.created} else ${ADMITTED.knownId} end)::smallint order by i.ord),
     array_agg(i.id = any(v_blocked) order by i.ord) into v_kinds, p_blocked
   from unnest(p_ids) with ordinality i(id, ord);

@@ -38,7 +38,7 @@ local id = ${idIn("ARGV[#ARGV]")}
 local body = redis.call('HGET', ${bucketOf("bodies", "id")}, id)
 if not body then return 'm' end
 local record = redis.call('HGET', ${bucketOf("records", "id")}, id) or fresh(body)
-local state, priority, lane, fence, due = ${RECORD.open("record", "state", "priority", "lane", "fence", "runAt")}
+local state, priority, lane, fence = ${RECORD.open("record", "state", "priority", "lane", "fence")}
 if fence ~= 0 or not ${IS_REPLACEABLE} then return 'r' end
 
 -- The first write. It changes nothing, but may need memory, so that a full server refuses here, with nothing done.
@@ -51,11 +51,7 @@ else redis.call('ZREM', B .. 'd', member) end
 if laneOf(lane).isLimited then limits().moved(laneOf(lane), id, member, priority, state, ${STATE.cancelled}) end
 forget(id, body, record)
 
-if wasBlocked then ARGV[${WHEN_AT}] = 'b'
-elseif ARGV[${WHEN_AT}] == '' then
-  -- It says no time, so it keeps the one before: it is stored as if that were now, and so keeps its place even if it is due already.
-  if due > now then ARGV[${WHEN_AT}] = 't' .. string.format('%.0f', due) else now = due end
-end
+if wasBlocked then ARGV[${WHEN_AT}] = 'b' end
 p = ${KINDS_AT}
 readKinds()
 local _, kind = next(kinds)
