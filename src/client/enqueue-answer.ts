@@ -1,5 +1,5 @@
 import { MillraceError, preview } from "../core/errors.ts";
-import { callerOf, declaredFacets, flowOf } from "../core/flow-parent.ts";
+import { callerOf, coalesceOf, declaredFacets, flowOf } from "../core/flow-parent.ts";
 import { type Job, type NewJob, type Status, toJob, usualMaxLost } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";
 import { JOB_DEFAULTS } from "../core/job-options.ts";
@@ -55,6 +55,8 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     // Null for what `enqueue` makes. Tests also see jobs that were called, and members of flows.
     parent: parent === null ? null : callerOf({ parent }),
     flow: parent === null ? null : flowOf({ parent }),
+    coalesce: parent === null ? null : coalesceOf({ parent }),
+    startWithin: job.startWithinMs ?? null,
     workerId: null,
     fence: 0,
     createdAt,

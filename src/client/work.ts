@@ -1,4 +1,5 @@
 /** THE CALLS OF WORKERS. The core decides what follows from an outcome, and the store applies it. */
+import { expiry, isExpired } from "../core/deadline.ts";
 import { deliveryOf } from "../core/delivery.ts";
 import { createdEvent, type Event } from "../core/event.ts";
 import { isStoreTrouble, MillraceError } from "../core/errors.ts";
@@ -68,7 +69,7 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   const claims = claim === null ? [] : [{ ...claim, queues: await parts.servedQueues.expand(claim.queues), local: claim.remote !== true }];
   const answer = await parts.store.exchange(settlements, claims);
   const results = resultsOf(facts, answer.settled);
-  const claimed = answer.claimed[0] ?? [];
+  const claimed = await endExpired(parts, answer.claimed[0] ?? []);
   if (settlements.length > 0) {
     announceHeld(parts, settlements, facts, answer.settled);
     if (parts.announcer.isSettledWanted()) parts.announcer.settled(settledOf(settlements, facts, answer.settled));
@@ -76,6 +77,31 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   }
   if (claim?.ahead !== true) announceStarted(parts, claimed);
   return { results, jobs: claimed.map(toLeasedJob), againInMs: answer.againInMs?.[0] ?? null };
+}
+
+/** Ends the jobs that were claimed too late to start, and returns the others. */
+async function endExpired(parts: WorkParts, claimed: readonly LeasedRecord[]): Promise<readonly LeasedRecord[]> {
+  const late = claimed.filter(isExpired);
+  if (late.length === 0) return claimed;
+  const settlements = late.map((job): Settlement => {
+    const transition = expiry(job);
+    // The outcome only tells a repeat from another report.
+    return {
+      id: job.id,
+      fence: job.fence,
+      outcome: "discard",
+      transition,
+      ifExpired: false,
+      unstarted: true,
+      notice: noticeOf(job, transition),
+    };
+  });
+  const { settled } = await parts.store.exchange(settlements, []);
+  if (parts.announcer.isSettledWanted()) {
+    const facts = late.map((job) => factsFrom(job, job.deadLetters));
+    parts.announcer.settled(settledOf(settlements, facts, settled));
+  }
+  return claimed.filter((job) => !isExpired(job));
 }
 
 /** Lets the core decide what follows from each report whose job is known. A promise only if an attempt was suspended, which is rare. */

@@ -12,7 +12,7 @@
  * sleeps), and the first of these steps that ends makes it pending again.
  */
 import { invalid, MillraceError } from "./errors.ts";
-import { isFlowParent } from "./flow-parent.ts";
+import { isFlowParent, isKeyParent } from "./flow-parent.ts";
 import type { JobOptions } from "./job-options.ts";
 import { isTerminal, type JobError, type JobRecord, type NewJob, type Status, STATUSES } from "./job.ts";
 import type { Ending, Transition } from "./lifecycle.ts";
@@ -185,8 +185,8 @@ export function endNotice(
   fence: number,
   { state, value }: Ending,
 ): Notice & { readonly kind: "end" } {
-  // A flow takes every end.
-  const from = isFlowParent({ life }) ? [] : CALLERS;
+  // A flow and a key take every end.
+  const from = isFlowParent({ life }) || isKeyParent({ life }) ? [] : CALLERS;
   return { kind: "end", end: { id, name: step, kind: "call", state, value, by: callEnder(childId, fence), life, from } };
 }
 

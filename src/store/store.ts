@@ -91,6 +91,15 @@ export interface Store extends Feed, Shared {
    */
   insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]>;
 
+  /**
+   * Puts jobs in place of those with the same ids that wait and were never claimed (status scheduled, pending or blocked, fence 0): payload, facets,
+   * priority, tags, meta, webhook, limit key and all else are those of the new job, and so is its due time; `blocked` stays blocked. Nothing in
+   * between is seen: a claim gets either the old job or the new one. It always fits. Its queue and type must be those of the old job, and it is
+   * no flow and has no key. It may be told as created anew (sequence and time of creation), and counts as enqueued once more.
+   * `refused`: it was claimed before, or does not wait. Nothing changes. A repeat puts the same job there again.
+   */
+  replace(jobs: readonly NewJob[]): Promise<ReplaceAnswer[]>;
+
   // ── Jobs are worked ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
@@ -206,7 +215,7 @@ export interface Store extends Feed, Shared {
 
   // ── Jobs run after each other (core/flow.ts) ───────────────────────────────────────────────────────────────────────────────────
   //
-  // A job with a `flow` is a flow: it is in FLOW_QUEUE. Beside it are kept, from the commit that inserts it until it is removed or pruned: a head, and members by name
+  // A job with a `flow` is a flow: it is in one of FLOW_QUEUES. Beside it are kept, from the commit that inserts it until it is removed or pruned: a head, and members by name
   // with a plan and a state. All of them are texts that the store does not read. `version` is 1, and one more for each change. The notices of
   // a flow and of its changes are stored in the same commit, in the partition of the flow. Jobs that are no flows cost no verb anything.
 
@@ -537,6 +546,11 @@ export type InsertAnswer =
   /** With `limitKey`: that key has as many waiting jobs as it may have. */
   | { readonly kind: "full"; readonly capacity: number; readonly limitKey?: string | undefined }
   | { readonly kind: "locked" };
+
+/** In these statuses a job that was never claimed can be replaced. */
+export const REPLACEABLE: readonly Status[] = ["scheduled", "pending", "blocked"];
+
+export type ReplaceAnswer = "ok" | "refused" | "missing" | "locked";
 
 export interface Lease {
   readonly id: string;

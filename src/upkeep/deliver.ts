@@ -1,7 +1,7 @@
 import type { Event } from "../core/event.ts";
 import { CANCEL } from "../core/lifecycle.ts";
 import { isTerminal, type JobRecord, type NewJob } from "../core/job.ts";
-import { isFlowParent } from "../core/flow-parent.ts";
+import { isFlowParent, isKeyParent } from "../core/flow-parent.ts";
 import { partitionOf } from "../core/partition.ts";
 import {
   callEnded,
@@ -15,6 +15,7 @@ import {
   type StepEnd,
 } from "../core/steps.ts";
 import { tellFlows, workFlows } from "../flows/deliver.ts";
+import { tellKeys } from "../flows/tell-keys.ts";
 import { atMost } from "../lib/clock.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type StoredNotice } from "../store/store.ts";
@@ -104,7 +105,7 @@ function apart(notices: readonly StoredNotice[]): StoredNotice[][] {
 }
 
 function isOfFlow(notice: Notice): boolean {
-  return notice.kind === "flow" || (notice.kind === "end" && isFlowParent(notice.end));
+  return notice.kind === "flow" || (notice.kind === "end" && (isFlowParent(notice.end) || isKeyParent(notice.end)));
 }
 
 /** What a notice says, with the key that drops it. */
@@ -116,9 +117,11 @@ async function deliver(parts: DutyParts, notices: readonly StoredNotice[]): Prom
   const inserts: Keyed<NewJob>[] = [];
   const cancels: Keyed<string>[] = [];
   const endsOfMembers: Keyed<StepEnd>[] = [];
+  const endsOfKeys: Keyed<StepEnd>[] = [];
   const flows: Keyed<FlowNotice>[] = [];
   for (const { key, notice } of notices) {
-    if (notice.kind === "end") (isFlowParent(notice.end) ? endsOfMembers : ends).push([key, notice.end]);
+    if (notice.kind === "end" && isKeyParent(notice.end)) endsOfKeys.push([key, notice.end]);
+    else if (notice.kind === "end") (isFlowParent(notice.end) ? endsOfMembers : ends).push([key, notice.end]);
     else if (notice.kind === "insert") inserts.push([key, notice.job]);
     else if (notice.kind === "flow") flows.push([key, notice]);
     else cancels.push([key, notice.id]);
@@ -129,6 +132,7 @@ async function deliver(parts: DutyParts, notices: readonly StoredNotice[]): Prom
     ...(await cancelCalls(parts, cancels)),
     ...(await tellFlows(parts, endsOfMembers)),
     ...(await workFlows(parts, flows)),
+    ...(await tellKeys(parts, endsOfKeys)),
   ];
 }
 

@@ -36,7 +36,7 @@ export function jobHandlers({ client, handledTypes, payloadCheck }: RouteParts):
       // Relative to this route, so that it is right under any mount path.
       return job.created
         ? { status: 201, body: wire, headers: { Location: `jobs/${job.id}` } }
-        : { status: 200, body: wire, headers: REPLAYED };
+        : { status: 200, body: wire, ...(job.outcome === undefined ? { headers: REPLAYED } : {}) };
     },
 
     async "POST /api/v1/jobs/batch"({ body, call, requestId }) {

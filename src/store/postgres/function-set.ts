@@ -23,6 +23,7 @@ import { hourTimes } from "./functions/hour-times.ts";
 import { extend, note } from "./functions/leases.ts";
 import { LISTS } from "./functions/lists.ts";
 import { change, remove } from "./functions/manage.ts";
+import { replace } from "./functions/replace.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
 import { endSteps, keepSteps, readSteps } from "./functions/steps.ts";
 import { fold, promote, prune, tick } from "./functions/upkeep.ts";
@@ -65,6 +66,7 @@ const WRITES = [
   endSteps,
   admitFlows,
   changeFlows,
+  replace,
 ];
 const READS = [find, attempts, expired, queues, counters, hourTimes, oldest, ahead, keyUse, readFlows];
 

@@ -39,6 +39,7 @@ import {
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
+import { replaceJobs } from "./replace.ts";
 import { FUNCTIONS, type FunctionSet } from "./function-set.ts";
 import { dropNotices, endSteps, keepSteps, readNotices, readSteps } from "./steps.ts";
 import { hotStatements, statementsFor } from "./statements.ts";
@@ -172,6 +173,7 @@ function storeOver(
 
 const VERBS: Verbs<Context> = {
   insert: insertJobs,
+  replace: replaceJobs,
   exchange,
   extend: extendLeases,
   note: writeNotes,

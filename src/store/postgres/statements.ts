@@ -47,9 +47,10 @@ export function statementsFor(s: string, digest: string): Statements {
 
 /** Statements worth preparing: function calls, which are then parsed and analysed only once. */
 export function hotStatements(statements: Statements): string[] {
-  const { enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote } = statements;
+  const { enqueue, admit, replace, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote } =
+    statements;
   const { find, expired, queues, counters, hourTimes, attempts } = statements;
-  const writes = [enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote];
+  const writes = [enqueue, admit, replace, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote];
   return [...writes, find, expired, queues, counters, hourTimes, attempts];
 }
 
@@ -123,6 +124,7 @@ const calls = (s: string, digest: string) => ({
   endSteps: `select * from ${s}.end_steps_${digest}(${parameters(10)})`,
   readFlows: `select * from ${s}.read_flows_${digest}(${parameters(7)})`,
   changeFlows: `select ${s}.change_flows_${digest}(${parameters(14)})`,
+  replace: `select * from ${s}.replace_${digest}(${parameters(20)})`,
   remove: `select * from ${s}.remove_${digest}(${parameters(4)})`,
   promote: `select * from ${s}.promote_${digest}(${parameters(4)})`,
   prune: `select ${s}.prune_${digest}(${parameters(6)})`,

@@ -21,6 +21,7 @@ import { dropNotices, readNotices } from "./notices.ts";
 import { readCounters } from "./counters.ts";
 import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates } from "./queues.ts";
 import { Reach } from "./reach.ts";
+import { replaceJobs } from "./replace.ts";
 import { checkServer, EvictionWatch } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { putSchemas, readSchemas } from "./schemas.ts";
@@ -125,6 +126,7 @@ function storeOver(context: Context): Store {
 
 const VERBS: Verbs<Context> = {
   insert: insertJobs,
+  replace: replaceJobs,
   exchange,
   extend: extendLeases,
   note: writeNotes,
