@@ -224,7 +224,7 @@ export function createLocalClient(store: Store, env: LocalEnvironment): PlainCli
     enqueueMany: whileOpen(async (jobs: readonly JobInput[], options: unknown) =>
       enqueuer.enqueueMany(jobs, readOptions(options, "the options of enqueueMany", ["tx"]).tx),
     ) as Client["enqueueMany"],
-    flow: whileOpen((members: unknown, options?: unknown) => createFlow(flowMaking, members, options)) as Client["flow"],
+    flow: whileOpen((members: unknown, options?: unknown) => createFlow(flowMaking, members, options)),
     flows,
     get: orByDefinition(get),
     list: whileOpen((query) => manager.list(query)),

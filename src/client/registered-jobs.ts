@@ -52,7 +52,8 @@ export function withJobs<Plain extends Client>(client: Plain, definitions: Defin
     (client.enqueue as (kind: unknown, ...rest: unknown[]) => Promise<unknown>)(kind, ...rest);
   const enqueueMany = (items: unknown, options: unknown): Promise<EnqueueResult[]> =>
     (client.enqueueMany as (items: unknown, options: unknown) => Promise<EnqueueResult[]>)(items, options);
-  const flow = client.flow as (members: unknown, options: unknown) => Promise<CreatedFlow>;
+  const flow = (members: unknown, options: unknown): Promise<CreatedFlow> =>
+    (client.flow as (members: unknown, options: unknown) => Promise<CreatedFlow>)(members, options);
   const kindOf = (kind: unknown): unknown => (typeof kind === "string" ? definitionOf(kind, definitions) : kind);
   return {
     ...client,

@@ -181,7 +181,7 @@ export function coalesceSuite(promises: Promises): void {
         [{ key: "k" }, { queue: "full" }, "queue", "queue_full"],
       ];
       for (const [coalesce, options, field, code] of bad) {
-        await expect(client.enqueue("sync", 1, { coalesce: coalesce as CoalesceOptions, ...options }), field).rejects.toMatchObject({
+        await expect(client.enqueue("sync", 1, { coalesce: coalesce as CoalesceOptions, ...options })).rejects.toMatchObject({
           code,
           field,
         });

@@ -3,7 +3,7 @@ import { Jobs } from "./jobs.ts";
 import { Counters } from "./counters.ts";
 import { Schedules } from "./schedules.ts";
 import { Shared } from "./shared.ts";
-import { Notices } from "./steps.ts";
+import { Notices } from "./notices.ts";
 
 /** The memory store's data, which every verb works with. */
 export class Context {

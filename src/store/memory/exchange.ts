@@ -6,7 +6,8 @@ import type { NewStep } from "../../core/steps.ts";
 import { type Claim, type Lease, type LeaseAnswer, type LeasedRecord, type Note, REPEAT_REMEMBERED_MS, type Settlement } from "../store.ts";
 import type { Context } from "./context.ts";
 import { insertJob } from "./insert.ts";
-import { insertCalls, keepSteps, leaveNotice, suspended } from "./steps.ts";
+import { leaveNotice } from "./notices.ts";
+import { insertCalls, keepSteps, suspended } from "./steps.ts";
 import { takeJobs } from "./take.ts";
 import { leasedCopy, type StoredJob } from "./stored-job.ts";
 

@@ -4,7 +4,7 @@ import type { NewFlow } from "../../core/job.ts";
 import { MAX_STEPS_READ_BYTES } from "../../core/steps.ts";
 import type { FlowChange, FlowChangeAnswer, FlowPage, FlowRead } from "../store.ts";
 import type { Context } from "./context.ts";
-import { leaveNotice } from "./steps.ts";
+import { leaveNotice } from "./notices.ts";
 
 /** What is kept beside one flow. */
 export interface StoredFlow {

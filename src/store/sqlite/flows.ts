@@ -15,7 +15,7 @@ import {
   SET_HEAD,
   SET_STATE,
 } from "./flow-statements.ts";
-import { leaveNotice } from "./steps.ts";
+import { leaveNotice } from "./notices.ts";
 import type { Transaction, View } from "./transaction.ts";
 
 type FlowRow = [job: number, version: number, head: string];

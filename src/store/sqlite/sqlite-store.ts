@@ -30,7 +30,8 @@ import {
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
-import { dropNotices, endStep, firstNotices, readLeasedSteps, readSteps } from "./steps.ts";
+import { dropNotices, firstNotices } from "./notices.ts";
+import { endStep, readLeasedSteps, readSteps } from "./steps.ts";
 import type { Transaction, View } from "./transaction.ts";
 import { expiredJobs, promoteJobs, pruneJobs, rerankJobs, sweep } from "./upkeep.ts";
 import { parseSqliteUrl } from "./url.ts";

@@ -1,4 +1,4 @@
-/** STEPS OF JOBS, and the notices that jobs leave for each other: see "Jobs do durable work" in store.ts. */
+/** STEPS OF JOBS: see "Jobs do durable work" in store.ts. */
 import { isTerminal } from "../../core/job.ts";
 import { type Move, OPEN, type Transition } from "../../core/lifecycle.ts";
 import {
@@ -7,23 +7,20 @@ import {
   MAX_STEPS_BYTES,
   MAX_STEPS_READ_BYTES,
   type NewStep,
-  type Notice,
   type StepEnd,
   type StepRecord,
 } from "../../core/steps.ts";
 import { STATE, statusOf } from "../numbers.ts";
-import type { Settlement, StepEndAnswer, StepsPage, StoredNotice } from "../store.ts";
+import type { Settlement, StepEndAnswer, StepsPage } from "../store.ts";
 import { changedExtra, idToBlob, parentIn, readStep, type StepsFacts, stepsIn, stepValues } from "./codec.ts";
 import { insertJob } from "./insert.ts";
+import { leaveNotice } from "./notices.ts";
 import { SET_EXTRA } from "./statements.ts";
 import {
-  ADD_NOTICE,
   DELETE_FAILED_STEPS,
   DELETE_STEPS,
-  DROP_NOTICES,
   END_OVERDUE,
   FIND_STEP,
-  FIRST_NOTICES,
   JOB_OF_STEPS,
   PUT_STEP,
   READ_STEPS,
@@ -192,20 +189,4 @@ export function moveSteps(tx: Transaction, id: string, job: Facts, move: Move): 
   if (transition.to === "cancelled" && stepsIn(job.extra) !== null) leaveNotice(tx, { kind: "cancel", id });
   const parent = parentIn(job.extra);
   if (ending !== undefined && parent !== null) leaveNotice(tx, endNotice(parent, id, fenceAfter(job, transition), ending));
-}
-
-// ── Notices ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-export function leaveNotice(tx: Transaction, notice: Notice): void {
-  tx.on.run(ADD_NOTICE, JSON.stringify(notice));
-  tx.sendHint({ topic: "notices" });
-}
-
-export function firstNotices({ on }: View, limit: number, except: readonly string[] = []): StoredNotice[] {
-  const rows = on.all(FIRST_NOTICES, JSON.stringify(except.map(Number)), limit) as [number, string][];
-  return rows.map(([number, text]) => ({ key: String(number), notice: JSON.parse(text) as Notice }));
-}
-
-export function dropNotices({ on }: Transaction, keys: readonly string[]): void {
-  on.run(DROP_NOTICES, JSON.stringify(keys.map(Number)));
 }
