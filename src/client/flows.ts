@@ -235,7 +235,7 @@ async function cancelFlow(parts: FlowClientParts, id: string, actor: Actor): Pro
 }
 
 /** Which members a retry takes: of a cancelled flow, those that were cancelled, too. */
-function isRetried({ state }: Member, { isCancelled }: FlowHead): boolean {
+function isRetried({ state }: Member, isCancelled: boolean): boolean {
   const { end, cause } = state;
   return end !== null && classOf(end) === "bad" && (end !== "cancelled" || (isCancelled && cause === null));
 }
@@ -243,11 +243,13 @@ function isRetried({ state }: Member, { isCancelled }: FlowHead): boolean {
 async function retryFlow(parts: FlowClientParts, id: string, actor: Actor): Promise<Flow> {
   const { store } = parts;
   let retried = 0;
+  let wasCancelled: boolean | undefined;
   for (let after: string | null = null; ;) {
     const [page] = await store.readFlows([{ id, after, limit: MAX_BATCH }]);
     if (page === null) throw flowNotFound(id);
-    const head = readHead(page!.head);
-    const members = page!.members.map(readMember).filter((member) => isRetried(member, head));
+    // As it was before: with the first members that are retried, the flow is cancelled no more.
+    wasCancelled ??= readHead(page!.head).isCancelled;
+    const members = page!.members.map(readMember).filter((member) => isRetried(member, wasCancelled === true));
     if (members.length > 0) retried += await retryMembers(parts, id, members, actor);
     after = page!.cursor;
     if (after === null) break;

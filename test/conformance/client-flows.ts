@@ -5,6 +5,7 @@ import { Discard } from "../../src/core/control-errors.ts";
 import { MAX_FLOW_CALL } from "../../src/core/flow.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { Status } from "../../src/core/job.ts";
+import { MAX_BATCH } from "../../src/core/work-limits.ts";
 import { MISSING_ID } from "../unit/http/open-api.ts";
 import type { Promises } from "./client.ts";
 
@@ -207,6 +208,15 @@ export function flowSuite(promises: Promises): void {
       await expect(client.flows.cancel(flow.id)).rejects.toMatchObject({ code: "wrong_status" });
     });
 
+    promises("a retry of a cancelled flow takes all its members, however many", async (client) => {
+      const many = MAX_BATCH + 1;
+      const flow = await client.flow(Array.from({ length: many }, (_, index) => member(`m${index}`, [], { delay: "1h" })));
+      new Script().work(client);
+      await client.flows.cancel(flow.id);
+      expect(await client.flows.wait(flow.id)).toMatchObject({ status: "cancelled", cancelled: many });
+      expect(await client.flows.retry(flow.id)).toMatchObject({ status: "running", cancelled: 0, open: many });
+    });
+
     promises("a member by hand: cancelled it counts as a bad end, and its flow has no road of its own", async (client) => {
       new Script().work(client);
       const flow = await client.flow([member("a", [], { delay: "1h" }), member("b", "a")]);
@@ -320,7 +330,6 @@ export function flowSuite(promises: Promises): void {
 
     promises("a definition gives type, options and payload, and a delay counts from when a member opens", async (client) => {
       const report = defineJob<{ of: string }>({ type: "report:make", maxRetries: 7 });
-      new Script().work(client);
       const flow = await client.flow([member("a"), { name: "b", after: "a", ...report.job({ of: "a" }, { delay: "30ms", tags: ["x"] }) }]);
       expect((await client.get(flow.jobs.b!))!).toMatchObject({
         type: "report:make",
@@ -329,6 +338,7 @@ export function flowSuite(promises: Promises): void {
         tags: ["x"],
         status: "blocked",
       });
+      new Script().work(client);
       expect(await client.flows.wait(flow.id)).toMatchObject({ status: "completed" });
       const [a, b] = [(await client.get(flow.jobs.a!))!, (await client.get(flow.jobs.b!))!];
       expect(b.startedAt! - a.completedAt!).toBeGreaterThanOrEqual(30);

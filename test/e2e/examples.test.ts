@@ -21,6 +21,7 @@ const SAYS: Record<string, string> = {
   "transaction.ts": "1 job for 1 order",
   "schedules.ts": "the schedule made a job",
   "limits.ts": "acme waited for one job at most: true",
+  "flows.ts": "imported customers.csv and orders.csv",
   "several-queues.ts": "upload 3: ",
   "shutdown.ts": "finished all the same",
   "testing.ts": "completed: 1",

@@ -10,9 +10,18 @@ import { type PostgresServer, startPostgres } from "../servers/postgres.ts";
 import { type OwnRedisServer, startRedis } from "../servers/redis.ts";
 import { optionNames } from "./option-names.ts";
 
+/** A program of theirs and one of ours, under one heading, and what both print. */
+interface Pair {
+  readonly heading: string;
+  readonly prints: string;
+}
+
 interface Peer {
   readonly name: string;
+  /** The section with its programs and its table. */
   readonly heading: string;
+  /** More programs, in parts of its section. */
+  readonly parts?: readonly Pair[];
   /** What its program imports, by the folder of node_modules that has it. */
   readonly packages: Readonly<Record<string, string>>;
   readonly server: "redis" | "postgres";
@@ -22,11 +31,13 @@ interface Peer {
 }
 
 const BULLMQ_JOB = ["JobsOptions", "BackoffOptions", "DeduplicationOptions", "KeepJobs"];
+const BULLMQ_FLOW = ["FlowJobBase", "FlowOpts"];
 const BULLMQ_WORKER = ["WorkerOptions", "AdvancedOptions", "RateLimiterOptions", "MetricsOptions"];
 const BULLMQ = {
   heading: "## From BullMQ",
   server: "redis",
-  options: [...BULLMQ_JOB, ...BULLMQ_WORKER, "QueueOptions", "RepeatOptions"],
+  parts: [{ heading: "### Flows of BullMQ", prints: "total: 3\n" }],
+  options: [...BULLMQ_JOB, ...BULLMQ_FLOW, ...BULLMQ_WORKER, "QueueOptions", "RepeatOptions"],
 } as const;
 
 const AGENDA_CALLS = ["Agenda.define", "Agenda.every", "Agenda.schedule", "Agenda.nowDebounced"];
@@ -52,7 +63,7 @@ const PEERS: readonly Peer[] = [
     packages: { "pg-boss": "pg-boss" },
     server: "postgres",
     declarations: ["pg-boss/dist/types.d.ts"],
-    options: ["SendOptions", "GroupOptions", "Queue", "WorkOptions", "FetchOptions", "ScheduleOptions", "ConstructorOptions"],
+    options: ["SendOptions", "GroupOptions", "FlowJob", "Queue", "WorkOptions", "FetchOptions", "ScheduleOptions", "ConstructorOptions"],
   },
   {
     name: "Bee-Queue 2",
@@ -120,8 +131,15 @@ function start(code: string, packages: Readonly<Record<string, string>>, url: st
   return startProgram(join(cwd, "program.ts"), [], { cwd, atTheEnd, env });
 }
 
+function pairsOf({ heading, parts = [] }: Peer): Pair[] {
+  return [{ heading, prints: "sent to ann@example.com\n" }, ...parts];
+}
+
+/** All of them, with the peer that each belongs to, in the order of the page. */
+const PAIRS = PEERS.flatMap((peer) => pairsOf(peer).map((pair) => ({ ...pair, peer, title: `${peer.name} ${pair.heading}` })));
+
 /** Their program and ours. */
-function programsOf({ heading }: Peer): [theirs: string, ours: string] {
+function programsOf({ heading }: Pair): [theirs: string, ours: string] {
   const [theirs, ours] = blocks.filter((block) => block.heading === heading);
   return [theirs!.code, ours!.code];
 }
@@ -131,19 +149,19 @@ function packagesOf({ packages }: Peer): Record<string, string> {
 }
 
 test("each program of another queue has one of ours beside it, and runs here", () => {
-  const headings = [...new Set(PEERS.map(({ heading }) => heading))];
+  const headings = [...new Set(PAIRS.map(({ heading }) => heading))];
   expect(blocks.map(({ heading }) => heading)).toEqual(headings.flatMap((heading) => [heading, heading]));
   expect(blocks.filter((_, index) => index % 2 === 1).map(({ language }) => language)).toEqual(headings.map(() => "ts"));
 });
 
 describe("both programs run the job, with the same result", () => {
-  test.for(PEERS)("$name", async (peer, { onTestFinished: atTheEnd }) => {
+  test.for(PAIRS)("$title", async ({ peer, heading, prints }, { onTestFinished: atTheEnd }) => {
     const url = await freshDatabase(peer.server, atTheEnd);
-    const [theirCode, ourCode] = programsOf(peer);
+    const [theirCode, ourCode] = programsOf({ heading, prints });
     const theirs = start(theirCode, packagesOf(peer), url, atTheEnd);
     const ours = start(ourCode, { millrace: root }, url, atTheEnd);
     const { code } = await ours.ended;
-    expect({ code, ...ours.output }).toEqual({ code: 0, stdout: "sent to ann@example.com\n", stderr: "" });
+    expect({ code, ...ours.output }).toEqual({ code: 0, stdout: prints, stderr: "" });
     // A worker of theirs runs on, and is killed with the test.
     await theirs.printed(ours.output.stdout);
     expect(theirs.output.stderr).toBe("");
@@ -153,7 +171,7 @@ describe("both programs run the job, with the same result", () => {
 // An option with a wrong name would change nothing in what a program prints.
 test("the programs of other queues fit the types of their packages", () => {
   const folder = temporaryFolder();
-  for (const peer of PEERS) writeProject(join(folder, peer.name), programsOf(peer)[0], packagesOf(peer));
+  for (const pair of PAIRS) writeProject(join(folder, pair.title.replaceAll("#", "")), programsOf(pair)[0], packagesOf(pair.peer));
   const types = join(folder, "node_modules/@types");
   mkdirSync(types, { recursive: true });
   symlinkSync(join(root, "node_modules/@types/node"), join(types, "node"));
