@@ -71,7 +71,7 @@ describe("imports follow the arrows", () => {
     [
       "src/client/work.ts",
       "../upkeep/prune.ts",
-      "src/client/work.ts -> src/upkeep/prune.ts: src/client/ may use only src/core/, src/store/store.ts, src/lib/",
+      "src/client/work.ts -> src/upkeep/prune.ts: src/client/ may use only src/core/, src/store/store.ts, src/flows/, src/lib/",
     ],
     [
       "src/worker/worker.ts",

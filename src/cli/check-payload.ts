@@ -3,6 +3,7 @@ import type { PlainClient } from "../client/client.ts";
 import { isServerUrl } from "../config/store-url.ts";
 import { type HandledType, schemasFor } from "../core/handled-type.ts";
 import { DEFAULT_QUEUE } from "../core/queue.ts";
+import type { PayloadCheck } from "../http/payload-check.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Session } from "./session.ts";
 
@@ -12,16 +13,23 @@ interface JobPlace {
   readonly type?: string | undefined;
 }
 
-/** Throws `invalid_input`. Loads what applies schemas only if workers publish one for this queue and type. */
+/** Throws `invalid_input`. */
 export async function checkPayload(client: PlainClient, job: JobPlace, payload: unknown, session: Session): Promise<void> {
-  const { queue = DEFAULT_QUEUE, type } = job;
+  if (job.type !== undefined) await (await payloadChecker(client, session))(job, payload);
+}
+
+/** The same for many payloads. Loads what applies schemas only if workers publish one for a queue and type. */
+export async function payloadChecker(client: PlainClient, session: Session): Promise<(job: JobPlace, payload: unknown) => Promise<void>> {
   const { config } = await session.settings("url");
-  if (type === undefined || isServerUrl(config.url)) return;
+  if (isServerUrl(config.url)) return async () => {};
   // As on a server: without an answer the job is accepted, and the worker checks it.
   const handled: HandledType[] = await client.types().catch(() => []);
-  if (schemasFor(handled, { queue, type }) === null) return;
-  const { PayloadCheck } = await import("../http/payload-check.ts");
-  await new PayloadCheck({ types: async () => handled }, systemClock).check({ queue, type }, payload);
+  let check: PayloadCheck | null = null;
+  return async ({ queue = DEFAULT_QUEUE, type }, payload) => {
+    if (type === undefined || schemasFor(handled, { queue, type }) === null) return;
+    check ??= new (await import("../http/payload-check.ts")).PayloadCheck({ types: async () => handled }, systemClock);
+    await check.check({ queue, type }, payload);
+  };
 }
 
 /** The same for a signal, by the schema of the wait that is open. */

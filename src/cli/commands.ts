@@ -21,6 +21,7 @@ export const COMMANDS: readonly CommandRow[] = [
   row("Jobs", "explain", "Explain why a job is not running", async () => (await import("./commands/explain.ts")).explain),
   row("Jobs", "steps", "Show what a job keeps and waits for", async () => (await import("./commands/steps.ts")).steps),
   row("Jobs", "signal", "Send a signal to a job that waits for it", async () => (await import("./commands/signal.ts")).signal),
+  row("Jobs", "flows", "Show and change flows", async () => (await import("./commands/flows.ts")).flows),
   row("Jobs", "cancel", "Cancel jobs", async () => (await import("./commands/change-job.ts")).cancel),
   row("Jobs", "retry", "Retry dead, failed or cancelled jobs", async () => (await import("./commands/change-job.ts")).retry),
   row("Jobs", "bulk", "Retry, cancel or delete all jobs that match", async () => (await import("./commands/bulk.ts")).bulk),

@@ -57,10 +57,11 @@ function readPair(text: string): [field: string, value: string] {
 export const JOB_FILTER = {
   type: text("<type>", "only jobs of this type"),
   queue: text("<name>", "only jobs in this queue"),
-  internal: toggle("include internal jobs: webhook deliveries and bulk operations"),
+  internal: toggle("include internal jobs: webhook deliveries, bulk operations and flows"),
   priority: priority("only jobs of this level, or of exactly this number"),
   tag: text("<tag>", "only jobs with this tag"),
   limitKey: text("<key>", "only jobs with this limit key"),
+  flow: text("<id>", "only members of this flow"),
   where: pairs("<field=value>", "only jobs whose payload has this field: customer=globex; up to 4 times"),
   group: text("<group>", "only jobs with an error of this group: see dead-groups"),
   search: {
@@ -77,6 +78,21 @@ type FilterInput = { readonly [Name in keyof typeof JOB_FILTER]: ReturnType<(typ
 
 /** Picks the filter from the options of a command. */
 export function filterOf(input: FilterInput): Omit<JobFilter, "status"> {
-  const { type, queue, internal, priority, tag, limitKey, where, group, search, from, to, endedFrom, endedTo } = input;
-  return { type, queue, internal: internal || undefined, priority, tag, limitKey, where, group, q: search, from, to, endedFrom, endedTo };
+  const { type, queue, internal, priority, tag, limitKey, flow, where, group, search, from, to, endedFrom, endedTo } = input;
+  return {
+    type,
+    queue,
+    internal: internal || undefined,
+    priority,
+    tag,
+    limitKey,
+    flow,
+    where,
+    group,
+    q: search,
+    from,
+    to,
+    endedFrom,
+    endedTo,
+  };
 }

@@ -43,7 +43,7 @@ export const JOB_INPUT = {
 type JobInput = { readonly [Name in keyof typeof JOB_INPUT]: ReturnType<(typeof JOB_INPUT)[Name]["read"]> };
 
 /** The same as the client takes them. */
-export async function readJobInput(input: JobInput, session: Session): Promise<JobOptions> {
+export async function readJobInput(input: Partial<JobInput>, session: Session): Promise<JobOptions> {
   const { queue, priority, maxRetries, maxLost, retryDelay, backoff, timeout, tag: tags, limitKey, cost, webhookUrl } = input;
   const meta = input.meta === undefined ? undefined : ((await readJson(input.meta, "--meta", session)).value as JobOptions["meta"]);
   return { queue, priority, maxRetries, maxLost, retryDelay, backoff, timeout, tags, meta, limitKey, cost, webhookUrl };
@@ -64,7 +64,8 @@ export async function readJson(given: string, flag: string, session: Session): P
 /** Node puts it into arguments in place of bytes that are not UTF-8. To send the character itself, write its escape. */
 const DAMAGE = "\ufffd";
 
-async function readText(given: string, flag: string, session: Session): Promise<string> {
+/** A text as given, from a file as `@file`, or from stdin as `-`. */
+export async function readText(given: string, flag: string, session: Session): Promise<string> {
   if (given === "-") return decode(await session.readInput(), `${flag} -`);
   if (given.startsWith("@")) return decode(readFile(resolve(session.terminal.cwd, given.slice(1)), flag), given.slice(1));
   if (!given.includes(DAMAGE)) return given;

@@ -1,6 +1,7 @@
 /** A job for people: its fields, its attempts, and the end of its log. */
 import type { JobStep, PlainClient } from "../client/client.ts";
 import type { Job, LogLine, Status } from "../core/job.ts";
+import { formatDuration } from "../core/duration.ts";
 import type { JobAttempt, ManualChange } from "../core/manual-change.ts";
 import { payloadOf, resultOf } from "../core/json-text.ts";
 import { toAttemptWire, toJobWire, toLogLineWire, toManualChangeWire } from "../http/wire/job.ts";
@@ -66,6 +67,7 @@ function printJob(job: Job, steps: readonly JobStep[], output: Output): void {
     ["status", job.status, STATUS_STYLES[job.status]],
     ["because", isSuspended(job) ? steps.filter(isOpen).map(waitsFor).join("; ") || NOTHING : NOTHING],
     ["called by", job.parent === null ? NOTHING : `${job.parent.id} (${job.parent.step})`],
+    ["flow", job.flow === null ? NOTHING : `${job.flow.id} (${job.flow.name})`],
     ["priority", String(toPriority(job.priority))],
     ["attempt", `${job.attempt} (${job.retryCount} of ${job.maxRetries} retries used)`],
     ["lost", `${job.lostCount} (at most ${job.maxLost} allowed)`],
@@ -78,6 +80,8 @@ function printJob(job: Job, steps: readonly JobStep[], output: Output): void {
     ["progress", progress === null ? NOTHING : `${progress.percent} %${progress.note === null ? "" : ` ${progress.note}`}`],
     ["key", job.idempotencyKey ?? NOTHING],
     ["limit key", job.limitKey ?? NOTHING],
+    ["coalescing key", job.coalesce?.key ?? NOTHING],
+    ["start within", job.startWithin === null ? NOTHING : formatDuration(job.startWithin)],
     ["cost", job.cost === 1 ? NOTHING : String(job.cost)],
     ["tags", job.tags.join(", ") || NOTHING],
     ["webhook", job.webhookUrl ?? NOTHING],

@@ -4,7 +4,7 @@ import { MillraceError } from "../core/errors.ts";
 import type { AttemptError, NewJob } from "../core/job.ts";
 import { JsonText } from "../core/json-text.ts";
 import { CANCEL } from "../core/lifecycle.ts";
-import type { CallRequest, StepRecord } from "../core/steps.ts";
+import { type CallRequest, stepDoesNotFit, type StepRecord } from "../core/steps.ts";
 import type { Store } from "../store/store.ts";
 import type { Enqueuer } from "./enqueue.ts";
 
@@ -33,13 +33,17 @@ export function callRefused(error: unknown): AttemptError {
   return { name, message: `a call was refused: ${message}`, stack: null, kind: "error" };
 }
 
-/** The number of times that the steps of a job were forgotten, and one. */
-export async function lifeOf(store: Pick<Store, "readSteps">, id: string): Promise<number> {
-  return (await store.readSteps(id, null, AFTER_ALL))?.life ?? 1;
+/** What waits without room mean for the attempt. */
+export function waitRefused(step: string, jobId: string): AttemptError {
+  const { name, message } = stepDoesNotFit(step, jobId);
+  return { name, message, stack: null, kind: "error" };
 }
 
-/** Sorts after every name of a step. */
-const AFTER_ALL = "\u{10FFFF}".repeat(2);
+/** The number of times that the steps of a job were forgotten, and one; and the names of those that it has. */
+export async function lifeOf(store: Pick<Store, "readSteps">, id: string): Promise<{ life: number; names: ReadonlySet<string> }> {
+  const read = await readAllSteps(store, id, null);
+  return { life: read?.life ?? 1, names: new Set(read?.steps.map(({ name }) => name)) };
+}
 
 /** All steps of a job; null if there is no such job, or if the lease does not hold. */
 export async function readAllSteps(

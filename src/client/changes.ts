@@ -10,6 +10,7 @@ import { inBatches } from "../lib/slices.ts";
 import { type ChangeAnswer, MAX_BATCH } from "../store/store.ts";
 import type { Announcer, ClientParts } from "./announcer.ts";
 import { readAllSteps } from "./calls.ts";
+import { heldElsewhere } from "./refusals.ts";
 
 /** How many levels of calls a retry by hand follows. */
 const MAX_DEPTH = 10;
@@ -52,12 +53,7 @@ export async function changeJobs(
   const ids = jobs.map(({ id }) => id);
   switch (action) {
     case "retry":
-      await retryFailedCalls(
-        parts,
-        jobs.flatMap(({ id, hasSteps }) => (hasSteps ? [id] : [])),
-        actor,
-      );
-      return announceChanges(parts, await retryEach(parts, jobs, { ...retryAfter(delayMs), from }, actor), "job:retried");
+      return announceChanges(parts, await retryJobs(parts, jobs, { ...retryAfter(delayMs), from }, actor), "job:retried");
     case "cancel":
       return tellEnded(
         announcer,
@@ -68,40 +64,69 @@ export async function changeJobs(
   }
 }
 
-/** Members of flows wait until their flow opens them: something that they wait for may not have ended. */
-async function retryEach(
-  { store }: ClientParts,
-  jobs: readonly Pick<JobSummaryRecord, "id" | "parent">[],
+/** A job whose called jobs somebody else holds is left to a later try: nobody waits for them, and it forgets nothing. */
+export async function retryJobs(
+  parts: ClientParts,
+  jobs: readonly Pick<JobSummaryRecord, "id" | "hasSteps" | "parent">[],
   move: Move,
   actor: Actor,
 ): Promise<ChangeAnswer[]> {
-  const answers = new Map<string, ChangeAnswer>();
+  const callers = jobs.flatMap(({ id, hasSteps }) => (hasSteps ? [id] : []));
+  const retryCalled = (ids: readonly string[]): Promise<ChangeAnswer[]> =>
+    inBatches(ids, MAX_BATCH, (some) => parts.store.change(some, { ...RETRY, leavesHeld: true }, { action: "retried", ...actor }));
+  const held = await retryFailedCalls(parts, callers, retryCalled);
+  const answerOf = new Map<string, ChangeAnswer>();
+  // Members of flows wait until their flow opens them: something that they wait for may not have ended.
   for (const [isMember, some] of Map.groupBy(jobs, ({ parent }) => isFlowParent(parent))) {
-    const ids = some.map(({ id }) => id);
-    const changed = await store.change(ids, isMember ? retryMember(move) : move, { action: "retried", ...actor });
-    for (const [index, id] of ids.entries()) answers.set(id, changed[index]!);
+    const free = some.flatMap(({ id }) => (held.has(id) ? [] : [id]));
+    const own = isMember ? retryMember(move) : move;
+    const answers = await inBatches(free, MAX_BATCH, (ids) => parts.store.change(ids, own, { action: "retried", ...actor }));
+    for (const [index, id] of free.entries()) answerOf.set(id, answers[index]!);
   }
-  return jobs.map(({ id }) => answers.get(id)!);
+  return jobs.map(({ id }) => answerOf.get(id) ?? { kind: "locked" });
+}
+
+/** The same for a single job, which waits for each called job that somebody else holds. Throws if one stays held. */
+export async function retryCallsOf(parts: ClientParts, id: string, actor: Actor): Promise<void> {
+  const retry = (ids: readonly string[]): Promise<ChangeAnswer[]> => parts.store.change(ids, RETRY, { action: "retried", ...actor });
+  const held = await retryFailedCalls(parts, [id], async (ids) => {
+    const answers = await inBatches(ids, MAX_BATCH, retry);
+    for (const [index, { kind }] of answers.entries()) {
+      if (kind === "locked") answers[index] = (await retry([ids[index]!]))[0]!;
+    }
+    return answers;
+  });
+  const call = held.get(id);
+  if (call !== undefined) throw heldElsewhere(`job ${call}, which job ${id} called`);
 }
 
 /**
  * Retries the jobs whose failures these jobs keep, or will be told, before these are retried themselves: what dies of a failed call should not
- * find the same failure again. Called jobs that have not ended, or never failed, stay as they are.
+ * find the same failure again. Called jobs that have not ended, or never failed, stay as they are. Answers which of these jobs must wait,
+ * each with a job that it called, or that was called for it, and that somebody else holds.
  */
-export async function retryFailedCalls(parts: ClientParts, ids: readonly string[], actor: Actor, depth = 0): Promise<void> {
+async function retryFailedCalls(
+  parts: ClientParts,
+  ids: readonly string[],
+  retry: (ids: readonly string[]) => Promise<ChangeAnswer[]>,
+  depth = 0,
+): Promise<Map<string, string>> {
   const { store } = parts;
   const found = await inBatches(ids, MAX_BATCH, (some) => store.find(some));
-  const called: string[] = [];
+  const callerOf = new Map<string, string>();
   for (const job of found) {
     if (job === null || !job.hasSteps || !RETRY.from.includes(job.status)) continue;
     const read = await readAllSteps(store, job.id, null);
     for (const step of read?.steps ?? []) {
       const { call } = detailOf(step);
-      if (step.kind === "call" && step.state !== "done" && call !== undefined) called.push(call.id);
+      if (step.kind === "call" && step.state !== "done" && call !== undefined) callerOf.set(call.id, job.id);
     }
   }
-  if (called.length === 0 || depth === MAX_DEPTH) return;
-  await retryFailedCalls(parts, called, actor, depth + 1);
-  const answers = await inBatches(called, MAX_BATCH, (some) => store.change(some, RETRY, { action: "retried", ...actor }));
-  announceChanges(parts, answers, "job:retried");
+  if (callerOf.size === 0 || depth === MAX_DEPTH) return new Map();
+  const called = [...callerOf.keys()];
+  const held = await retryFailedCalls(parts, called, retry, depth + 1);
+  const free = called.filter((id) => !held.has(id));
+  const answers = announceChanges(parts, await retry(free), "job:retried");
+  for (const [index, id] of free.entries()) if (answers[index]!.kind === "locked") held.set(id, id);
+  return new Map(Array.from(held, ([id, call]) => [callerOf.get(id)!, call]));
 }

@@ -33,11 +33,11 @@ import type {
   Stats,
   TypeFigures,
 } from "./contract/queues.ts";
-import type { ByName, ItemsOf, JobList, JobName, JobsByName, ResultsOf, ToldOr } from "./contract/registered-jobs.ts";
+import type { ByName, HandlersOf, ItemsOf, JobList, JobName, JobsByName, ResultsOf, ToldOr } from "./contract/registered-jobs.ts";
 import type { Schedules } from "./contract/schedules.ts";
 import type { JobStep, SignalAnswer, SignalOptions } from "./contract/steps.ts";
 import type { FormerWorker } from "../core/worker-entry.ts";
-import type { Handlers, Leases, WorkerHandle, WorkerInfo, WorkOptions } from "./contract/work.ts";
+import type { Leases, WorkerHandle, WorkerInfo, WorkOptions } from "./contract/work.ts";
 
 export type * from "./contract/jobs.ts";
 export type * from "./contract/queues.ts";
@@ -208,7 +208,7 @@ export interface Client<out Jobs extends JobsByName = JobsByName> extends AsyncD
   metrics(): Promise<string>;
 
   /** Starts a worker in this process. */
-  work(handlers: Handlers, options?: WorkOptions): WorkerHandle;
+  work(handlers: HandlersOf<Jobs>, options?: WorkOptions): WorkerHandle;
   /** @internal What our own workers and servers use: claim, extend, report. Input is not checked: a server checks what comes from outside. */
   readonly leases: Leases;
 

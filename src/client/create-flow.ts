@@ -37,7 +37,7 @@ import { startMembers, startNew } from "../flows/start-members.ts";
 import type { InsertAnswer, Store } from "../store/store.ts";
 import type { CreatedFlow, Flows } from "./client.ts";
 import { type EnqueueParts, type Enqueuer, readGivenId, verbsWithin } from "./enqueue.ts";
-import { applied, demandFlow, ended, flowNotFound, flowParts, toFlow } from "./flows.ts";
+import { applied, demandFlow, ended, findFlow, flowNotFound, flowParts, toFlow } from "./flows.ts";
 import { heldElsewhere, queueFull, readId, readOptions } from "./refusals.ts";
 
 export interface CreateFlowParts extends EnqueueParts {
@@ -252,7 +252,11 @@ async function answerOf(
     case "known": {
       const { id } = answer.job;
       const jobs = members.map(({ name, plan }) => [name, memberId(id, name, plan.job.queue)]);
-      return { ...(await demandFlow(parts.store, id)), created: false, jobs: Object.fromEntries(jobs) as Record<string, string> };
+      const found = await findFlow(parts.store, id);
+      if (found === null && !isWithin) throw flowNotFound(id);
+      // What this transaction made is not seen outside of it yet.
+      const flow = found ?? toFlow(answer.job, readHead(job.flow!.head));
+      return { ...flow, created: false, jobs: Object.fromEntries(jobs) as Record<string, string> };
     }
     case "pruned":
       throw new MillraceError("not_found", `the flow with this key, ${answer.id}, ended ${answer.status} and is gone`, {

@@ -1,4 +1,5 @@
 import { MillraceError, preview } from "../core/errors.ts";
+import { callerOf, coalesceOf, declaredFacets, flowOf } from "../core/flow-parent.ts";
 import { type Job, type NewJob, type Status, toJob, usualMaxLost } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";
 import { JOB_DEFAULTS } from "../core/job-options.ts";
@@ -26,6 +27,7 @@ export function answerOf(job: NewJob, answer: InsertAnswer, payload?: unknown): 
 
 /** One object, written out, because this runs for every new job. `payload` is given if its text was already parsed. */
 export function createdJob(job: NewJob, status: Status, createdAt: number, runAt: number, payload?: unknown): EnqueuedJob {
+  const { parent = null } = job;
   return {
     id: job.id,
     type: job.type,
@@ -46,12 +48,15 @@ export function createdJob(job: NewJob, status: Status, createdAt: number, runAt
     webhookUrl: job.webhookUrl,
     tags: job.tags,
     meta: job.meta === null ? null : (JSON.parse(job.meta) as Record<string, unknown>),
-    facets: job.facets,
+    facets: declaredFacets(job.facets),
     limitKey: job.limitKey,
     cost: job.cost,
     hasSteps: false,
-    parent: null,
-    flow: null,
+    // Null for what `enqueue` makes. Tests also see jobs that were called, and members of flows.
+    parent: parent === null ? null : callerOf({ parent }),
+    flow: parent === null ? null : flowOf({ parent }),
+    coalesce: parent === null ? null : coalesceOf({ parent }),
+    startWithin: job.startWithinMs ?? null,
     workerId: null,
     fence: 0,
     createdAt,

@@ -7,14 +7,15 @@
 import { type AttemptOption, readUnset } from "../core/attempt-options.ts";
 import { checkPayload } from "../core/check-payload.ts";
 import { asDeclared, type Declared, NOTHING_DECLARED } from "../core/declared.ts";
+import { type Coalesce, readCoalesce } from "../core/coalesce.ts";
 import { createdEvent } from "../core/event.ts";
 import { enqueueResultOf } from "../core/enqueue-result.ts";
 import { asInputError, invalid, MillraceError } from "../core/errors.ts";
 import { encodeJson, MAX_BATCH_WEIGHT, MAX_PAYLOAD_BYTES } from "../core/json.ts";
-import type { NewJob } from "../core/job.ts";
+import { type NewJob, toJob } from "../core/job.ts";
 import { typeOfKind } from "../core/job-definition.ts";
 import { type JobSettings, createJob, readJobOptions } from "../core/job-options.ts";
-import { JsonText } from "../core/json-text.ts";
+import { JsonText, withTexts } from "../core/json-text.ts";
 import { partitionOf } from "../core/partition.ts";
 import { hasTransaction } from "../core/query-transaction.ts";
 import type { StandardSchemaV1 } from "../core/standard-schema.ts";
@@ -23,6 +24,8 @@ import { slices } from "../lib/slices.ts";
 import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
 import { PendingCalls } from "../lib/pending-calls.ts";
+import { coalesce } from "./coalesce.ts";
+import { insertWithDeadlines } from "../flows/deadlines.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf } from "./enqueue-answer.ts";
@@ -86,6 +89,7 @@ export class Enqueuer {
   /** Enqueues one job; resolves when it is committed. */
   enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
     try {
+      if (options?.coalesce !== undefined && options.coalesce !== null) return this.#pending.add(this.#coalesce(kind, payload, options));
       if (hasTransaction(options?.tx)) return this.#enqueueWithin(kind, payload, options!);
       const job = this.#prepare(kind, payload, options, false);
       return job instanceof Promise ? this.#preparing.add(job).then((ready) => this.#gather(ready)) : this.#gather(job);
@@ -115,7 +119,20 @@ export class Enqueuer {
         tx,
       );
     }
-    return this.#insertInParts(Array.from(items));
+    const all = Array.from(items);
+    return all.some(hasCoalesce) ? this.#enqueueMixed(all) : this.#insertInParts(all);
+  }
+
+  /** Jobs with a coalescing key take their own way, one after the other, once the others are stored. */
+  async #enqueueMixed(items: readonly JobInput[]): Promise<EnqueueResult[]> {
+    const plain = (await this.#insertInParts(items.filter((item) => !hasCoalesce(item)))).values();
+    const results = items.map((item) => (hasCoalesce(item) ? null : plain.next().value!));
+    for (const [index, item] of items.entries()) {
+      if (!hasCoalesce(item)) continue;
+      const { type, payload, ...options } = item;
+      results[index] = enqueueResultOf(await this.#pending.add(this.#coalesce(type, payload, options)).catch(asMillraceError));
+    }
+    return results as EnqueueResult[];
   }
 
   /** Resolves when every accepted call has its answer. */
@@ -191,8 +208,9 @@ export class Enqueuer {
     const base = typeof kind === "string" ? this.#parts.defaults : this.#settingsOfDefinition(kind);
     if (options === undefined || options === null) return base;
     if (typeof options !== "object" || Array.isArray(options)) throw invalid("options", "an object", options);
-    if (!("tx" in options || "id" in options || "unset" in options)) return readJobOptions(options, base, this.#parts.clock.now());
-    const { tx: _, id: __, unset, ...rest } = options;
+    if (!("tx" in options || "id" in options || "unset" in options || "coalesce" in options))
+      return readJobOptions(options, base, this.#parts.clock.now());
+    const { tx: _, id: __, coalesce: ___, unset, ...rest } = options;
     if (unset !== undefined) readUnset(unset);
     return readJobOptions(rest, base, this.#parts.clock.now());
   }
@@ -241,7 +259,7 @@ export class Enqueuer {
   }
 
   async #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
-    const answers = await this.#parts.store.insert(jobs);
+    const answers = await insertWithDeadlines(this.#parts.store, jobs);
     this.#announce(jobs, answers);
     return jobs.map((job, index) => this.#inserted(job, answers[index]!));
   }
@@ -252,7 +270,7 @@ export class Enqueuer {
   }
 
   async #insertAlone(job: NewJob): Promise<EnqueuedJob> {
-    const answers = await this.#parts.store.insert([job]);
+    const answers = await insertWithDeadlines(this.#parts.store, [job]);
     this.#announce([job], answers);
     return jobOrThrow(answerOf(job, answers[0]!));
   }
@@ -288,7 +306,7 @@ export class Enqueuer {
       let toPrepare = this.#toPrepare(items, from + MAX_BATCH, next);
       for (const slice of mine) {
         const sent: MillraceError | Promise<InsertAnswer[] | MillraceError> =
-          failure ?? this.#parts.store.insert(slice.jobs).catch(asMillraceError);
+          failure ?? insertWithDeadlines(this.#parts.store, slice.jobs).catch(asMillraceError);
         await inTurns([...toResults, ...toPrepare]);
         toPrepare = [];
         const answers: readonly InsertAnswer[] | MillraceError = await sent;
@@ -331,12 +349,25 @@ export class Enqueuer {
     }
   }
 
+  // ── With a coalescing key ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #coalesce(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
+    try {
+      const wanted = readCoalesce(options.coalesce);
+      refuseBeside(options, wanted);
+      const { outcome, job } = await coalesce(this.#parts, await this.#prepare(kind, payload, options, false), wanted);
+      return withTexts({ ...toJob(job), created: outcome === "created", pruned: false, outcome }, job.payload, job.result);
+    } catch (error) {
+      throw asInputError(error);
+    }
+  }
+
   // ── Within the caller's transaction ────────────────────────────────────────────────────────────────────────────────────────────
 
   async #enqueueWithin(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
     const job = await this.#prepare(kind, payload, options, true);
     const verbs = verbsWithin(this.#parts.store, options.tx);
-    const [answer] = await verbs.insert([job]);
+    const [answer] = await insertWithDeadlines(verbs, [job]);
     return jobOrThrow(answerOf(job, answer!));
   }
 
@@ -345,11 +376,27 @@ export class Enqueuer {
     const verbs = verbsWithin(this.#parts.store, tx);
     const results: EnqueueResult[] = [];
     for (const slice of slices(jobs, MAX_BATCH, MAX_BATCH_WEIGHT, weightOf)) {
-      const answers = await verbs.insert(slice);
+      const answers = await insertWithDeadlines(verbs, slice);
       slice.forEach((job, index) => results.push(enqueueResultOf(jobOrThrow(answerOf(job, answers[index]!)))));
     }
     return results;
   }
+}
+
+function hasCoalesce(item: JobInput): boolean {
+  return typeof item === "object" && item !== null && item.coalesce !== undefined && item.coalesce !== null;
+}
+
+/** What cannot be said beside a coalescing key. */
+function refuseBeside(options: EnqueueOptions, { quietMs, everyMs }: Coalesce): void {
+  const beside = (["idempotencyKey", "tx"] as const).find((name) => options[name] !== undefined && options[name] !== null);
+  const times = (["delay", "runAt"] as const).find(
+    (name) => (quietMs ?? everyMs) !== null && options[name] !== undefined && options[name] !== null,
+  );
+  const field = beside ?? times;
+  if (field === undefined) return;
+  const why = beside === undefined ? "quiet and every say when the job is due" : "the key tells which jobs are one";
+  throw new MillraceError("invalid_input", `${field} and coalesce cannot be combined: ${why}`, { field });
 }
 
 /** The verbs within the caller's transaction. Throws `invalid_transaction` if the engine has none. */

@@ -1,6 +1,6 @@
-import { ErrorTally, type FoundGroup, hoursAgo, MAX_GROUPS, named } from "../core/error-tally.ts";
+import { ErrorTally, hoursAgo, MAX_GROUPS, named } from "../core/error-tally.ts";
 import type { JobError } from "../core/job.ts";
-import type { Store } from "../store/store.ts";
+import type { FoundGroups, Store } from "../store/store.ts";
 import type { ErrorGroups } from "./client.ts";
 import { withMutes } from "./mutes.ts";
 import { listAll } from "./search.ts";
@@ -8,18 +8,13 @@ import { type FieldQuery, type Parts, resolveWhere } from "./where.ts";
 
 type Reads = Pick<Store, "find" | "list" | "queues" | "errorGroups" | "schedules">;
 
-interface Found {
-  readonly groups: readonly FoundGroup[];
-  readonly isCapped: boolean;
-}
-
 /** Dead letters by error, among those that match every filter. */
 export async function groupErrors(store: Reads & Pick<Store, "mutes">, query: FieldQuery): Promise<ErrorGroups> {
-  const { groups, isCapped } = await findGroups(store, query);
-  return { groups: await withMutes(store, groups), isCapped };
+  const { groups, ...more } = await findGroups(store, query);
+  return { groups: await withMutes(store, groups), ...more };
 }
 
-async function findGroups(store: Reads, query: FieldQuery): Promise<Found> {
+async function findGroups(store: Reads, query: FieldQuery): Promise<FoundGroups> {
   const parts = await resolveWhere(store, query);
   const [{ query: resolved, fields }, ...more] = parts;
   const { q, group, ...others } = resolved;
@@ -29,11 +24,12 @@ async function findGroups(store: Reads, query: FieldQuery): Promise<Found> {
   if (group === undefined) return all;
   const groups = all.groups.filter((found) => found.group === group);
   // Only a list finds a group that is not among the largest, or not among the latest jobs.
-  return groups.length === 0 && all.isCapped ? groupListed(store, parts) : { groups, isCapped: all.isCapped };
+  const mayBeElsewhere = groups.length === 0 && (all.isCapped || all.hasMore);
+  return mayBeElsewhere ? groupListed(store, parts) : { groups, isCapped: all.isCapped, hasMore: false };
 }
 
 /** Groups what the list finds, so that groups and list agree. */
-async function groupListed(store: Reads, parts: Parts<FieldQuery>): Promise<Found> {
+async function groupListed(store: Reads, parts: Parts<FieldQuery>): Promise<FoundGroups> {
   // No schedule is read: only the store's time.
   const { now } = await store.schedules([]);
   const tally = new ErrorTally();
@@ -45,6 +41,6 @@ async function groupListed(store: Reads, parts: Parts<FieldQuery>): Promise<Foun
     const seen = { firstSeenAt: at, lastSeenAt: at, firstJobId: id, sampleJobId: id };
     tally.add({ group: error.group, type, hoursAgo: hoursAgo(at, now), count: 1, ...seen });
   }
-  const { groups, isMore } = tally.top(MAX_GROUPS);
-  return { groups: named(groups, (id) => errors.get(id)), isCapped: isCapped || isMore };
+  const { groups, hasMore } = tally.top(MAX_GROUPS);
+  return { groups: named(groups, (id) => errors.get(id)), isCapped, hasMore };
 }

@@ -23,5 +23,5 @@ export async function countFacetValues(
   const { jobs, isCapped } = await listAll(store, parts);
   const tally = new FacetTally();
   for (const { facets } of jobs) tally.add(facetOf(facets, wanted), 1);
-  return tally.top(MAX_VALUES, isCapped);
+  return { ...tally.top(MAX_VALUES), isCapped };
 }

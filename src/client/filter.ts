@@ -5,6 +5,7 @@ import { readGroup } from "../core/error-group.ts";
 import { invalid, MillraceError } from "../core/errors.ts";
 import { type Facets, FIELD_VALUE_RULE, MAX_FACETS, readField, readFieldValue } from "../core/facets.ts";
 import { DEFAULT_PAGE, MAX_CURSOR_LENGTH, MAX_PAGE, TIME_FIELDS } from "../core/filter.ts";
+import { FLOW_QUEUE } from "../core/flow.ts";
 import { FLOW_FACET } from "../core/flow-parent.ts";
 import { isId } from "../lib/id.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES, isInternalQueue, isInternalType } from "../core/internal.ts";
@@ -126,8 +127,9 @@ function isInternal(field: string, what: string): MillraceError {
 }
 
 function readAnyQueue(queue: unknown): string {
-  if (isName(queue) || queue === BULK_QUEUE) return queue;
-  if (typeof queue === "string" && isDeliveryQueue(queue) && isName(queueBeside(queue))) return queue;
+  if (isName(queue) || queue === BULK_QUEUE || queue === FLOW_QUEUE) return queue;
+  const beside = typeof queue === "string" && isDeliveryQueue(queue) ? queueBeside(queue) : null;
+  if (isName(beside) || beside === FLOW_QUEUE) return queue as string;
   throw invalid("queue", NAME_RULE, queue);
 }
 

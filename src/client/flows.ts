@@ -17,7 +17,6 @@ import {
   momentOf,
   readHead,
   readMember,
-  retryMember,
 } from "../core/flow.ts";
 import { FLOW_FACET } from "../core/flow-parent.ts";
 import { type Job, type JobRecord } from "../core/job.ts";
@@ -26,14 +25,14 @@ import { RETRY } from "../core/lifecycle.ts";
 import { type Actor, CHANGE_OPTIONS, readActor } from "../core/manual-change.ts";
 import { demandInteger } from "../core/read-fields.ts";
 import { type CallError, readStepName } from "../core/steps.ts";
-import { act } from "../flows/act.ts";
+import { act, remake } from "../flows/act.ts";
 import { cancelMembers } from "../flows/cancel-members.ts";
 import { changeFlows } from "../flows/change-flows.ts";
 import { endFlow } from "../flows/end-flow.ts";
 import type { FlowParts } from "../flows/flow-parts.ts";
 import { MAX_BATCH, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
-import { announceChanges, retryFailedCalls } from "./changes.ts";
+import { announceChanges, retryJobs } from "./changes.ts";
 import type { Flow, FlowMember, FlowPage, Flows, MemberOutcome, MemberPage } from "./client.ts";
 import { readCursor } from "./filter.ts";
 import { heldElsewhere, readId, readOptions } from "./refusals.ts";
@@ -258,23 +257,28 @@ async function retryFlow(parts: FlowClientParts, id: string, actor: Actor): Prom
   return demandFlow(store, id);
 }
 
-/** Retries these members, and lets the flow know at once. The notices say the same again, in case this process ends here. */
+/** Retries these members, or makes them anew if their jobs are gone, and lets the flow know at once. The notices say the same again, in case this process ends here. */
 async function retryMembers(parts: FlowClientParts, id: string, members: readonly Member[], actor: Actor): Promise<number> {
   const { store } = parts;
-  const ids = members.map((member) => jobIdOf(id, member));
-  await retryFailedCalls(parts, ids, actor);
-  const answers = await store.change(ids, retryMember(RETRY), { action: "retried", ...actor });
-  announceChanges(parts, answers, "job:retried");
-  const told = answers.flatMap((answer, index) =>
+  const found = await store.find(members.map((member) => jobIdOf(id, member)));
+  const gone = members.filter((_, index) => found[index] === null);
+  const jobs = found.filter((job) => job !== null);
+  const answers = announceChanges(parts, await retryJobs(parts, jobs, RETRY, actor), "job:retried");
+  const told = answers.flatMap((answer) =>
     answer.kind === "ok"
-      ? [{ name: members[index]!.name, jobId: answer.job.id, at: momentOf(answer.job.fence, true), end: null, value: null }]
+      ? [{ name: answer.job.parent!.step, jobId: answer.job.id, at: momentOf(answer.job.fence, true), end: null, value: null }]
       : [],
   );
+  const locked = await remake(
+    parts,
+    gone.map((member) => ({ flow: id, member })),
+  );
+  if (locked.length > 0) throw heldElsewhere(`flow ${id}`);
   const names = told.map(({ name }) => name);
   await applied(store, { id, names, apply: (progress) => told.forEach((one) => progress.told(one)) });
-  await act(flowParts(parts), [{ id, names }]);
+  await act(flowParts(parts), [{ id, names: [...names, ...gone.map(({ name }) => name)] }]);
   await endFlow(flowParts(parts), id);
-  return told.length;
+  return told.length + gone.length;
 }
 
 /** Changes one flow. */

@@ -27,7 +27,7 @@ import { tenBitsOf } from "../lib/id.ts";
 import type { ChangeAnswer } from "../store/store.ts";
 import { PendingCalls } from "../lib/pending-calls.ts";
 import type { ClientParts } from "./announcer.ts";
-import { announceChanges, retryFailedCalls, tellEnded } from "./changes.ts";
+import { announceChanges, retryCallsOf, tellEnded } from "./changes.ts";
 import type { JobPage } from "./client.ts";
 import type { PayloadChecks } from "./enqueue.ts";
 import type { DeclaredSettings } from "./declared-settings.ts";
@@ -124,7 +124,7 @@ export class Manager {
     const job = await this.#finds.add(change.id);
     const edit = payload === undefined ? undefined : await this.#readEdit(job, payload);
     if (job?.type === FLOW_TYPE) throw isFlow(id, "retry");
-    if (job?.hasSteps && !restart) await this.#pending.add(retryFailedCalls(this.#parts, [job.id], change.actor));
+    if (job?.hasSteps && !restart) await this.#pending.add(retryCallsOf(this.#parts, job.id, change.actor));
     const answer = await this.#retry(change, now, restart, edit, job !== null && isFlowParent(job.parent));
     return changed(id, answer, "retried", now ? [...RETRY.from, ...RUN_NOW.from] : RETRY.from, retryAdvice(answer, now));
   }

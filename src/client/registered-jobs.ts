@@ -13,7 +13,9 @@ import { hasTransaction } from "../core/query-transaction.ts";
 import { readType } from "../core/read-fields.ts";
 import {
   type Client,
+  type CreatedFlow,
   type EnqueueResult,
+  type Flows,
   type Handlers,
   type JobDefinition,
   type JobInput,
@@ -50,6 +52,7 @@ export function withJobs<Plain extends Client>(client: Plain, definitions: Defin
     (client.enqueue as (kind: unknown, ...rest: unknown[]) => Promise<unknown>)(kind, ...rest);
   const enqueueMany = (items: unknown, options: unknown): Promise<EnqueueResult[]> =>
     (client.enqueueMany as (items: unknown, options: unknown) => Promise<EnqueueResult[]>)(items, options);
+  const flow = client.flow as (members: unknown, options: unknown) => Promise<CreatedFlow>;
   const kindOf = (kind: unknown): unknown => (typeof kind === "string" ? definitionOf(kind, definitions) : kind);
   return {
     ...client,
@@ -63,6 +66,11 @@ export function withJobs<Plain extends Client>(client: Plain, definitions: Defin
             enqueueMany,
           )
         : enqueueMany(items, options),
+    flow: async (members: unknown, options: unknown) => flow(membersOf(members, kindOf), options),
+    flows: {
+      ...client.flows,
+      add: async (id, members) => client.flows.add(id, membersOf(members, kindOf) as typeof members),
+    } satisfies Flows,
     work: (handlers: Handlers, options?: WorkOptions) => client.work(withDefinitions(handlers, definitions), options),
     schedules: {
       ...client.schedules,
@@ -70,6 +78,14 @@ export function withJobs<Plain extends Client>(client: Plain, definitions: Defin
       upsert: async (fields: ScheduleFields, options) => client.schedules.upsert(withJob(fields, kindOf), options),
     } satisfies Schedules,
   };
+}
+
+/** Members with the definitions of their types. What is no list is refused by the client. */
+function membersOf(members: unknown, kindOf: (kind: unknown) => unknown): unknown {
+  if (!Array.isArray(members)) return members;
+  return members.map((member: unknown) =>
+    typeof member === "object" && member !== null && "type" in member ? { ...member, type: kindOf(member.type) } : member,
+  );
 }
 
 function definitionOf(name: string, definitions: Definitions): string | JobDefinition<unknown> {

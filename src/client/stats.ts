@@ -1,11 +1,12 @@
 /** Figures over all queues, from tallies and counters. They cost the same however many jobs there are. */
 import type { Counter, TimeKind } from "../core/counters.ts";
+import { FLOW_QUEUE, jobStatusOf } from "../core/flow.ts";
 import { percentile } from "../core/histogram.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time-units.ts";
 import type { CounterQuery, CounterRow, Store } from "../store/store.ts";
 import type { Percentiles, Stats } from "./client.ts";
-import { countLevels, countStatuses, usersQueues } from "./queues.ts";
+import { countLevels, countStatuses } from "./queues.ts";
 import { listWorkers } from "./workers.ts";
 
 const ENOUGH_RUNS = 1000;
@@ -14,12 +15,14 @@ const MINUTES_BACK_MS = [5 * MINUTE_MS, HOUR_MS];
 const HOURS_BACK_MS = 48 * HOUR_MS;
 
 export async function readStats(store: Store): Promise<Stats> {
-  const [queues, workers, all] = await Promise.all([
-    usersQueues(store),
+  const [everyQueue, workers, all] = await Promise.all([
+    store.queues(),
     listWorkers(store, undefined),
     usersCounters(store, { step: "all" }),
   ]);
   const { now } = all;
+  const queues = everyQueue.filter(({ name }) => !isInternalQueue(name));
+  const flows = countStatuses(everyQueue.find(({ name }) => name === FLOW_QUEUE)?.counts ?? []);
   const [today, latest] = await Promise.all([
     usersCounters(store, { step: "hour", from: startOf(now, DAY_MS), to: now + 1 }),
     latestMinutes(store, now),
@@ -50,6 +53,7 @@ export async function readStats(store: Store): Promise<Stats> {
       ) / 60,
     latency: percentilesOf(latest.rows, latest.since, "run"),
     wait: percentilesOf(latest.rows, latest.since, "wait"),
+    flows: { running: flows[jobStatusOf("running")], failed: flows[jobStatusOf("failed")] },
   };
 }
 

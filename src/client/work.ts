@@ -1,4 +1,5 @@
 /** THE CALLS OF WORKERS. The core decides what follows from an outcome, and the store applies it. */
+import { expiry, isExpired } from "../core/deadline.ts";
 import { deliveryOf } from "../core/delivery.ts";
 import { createdEvent, type Event } from "../core/event.ts";
 import { isStoreTrouble, MillraceError } from "../core/errors.ts";
@@ -9,13 +10,13 @@ import { MIN_SNOOZE_MS, type Outcome, settle, startedAfter } from "../core/lifec
 import { SCHEMAS_KEPT_MS } from "../core/payload-schema.ts";
 import { QUEUE_DEFAULTS } from "../core/queue.ts";
 import type { SignalLinks } from "../core/signal-links.ts";
-import { noticeOf, type StepDetail } from "../core/steps.ts";
+import { nameWithoutRoom, noticeOf, type StepDetail } from "../core/steps.ts";
 import { Batcher } from "../lib/batcher.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type Hint, type LeasedRecord, MAX_BATCH, type Note, type Settlement, type Store } from "../store/store.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseAnswer, Leases, Report } from "./client.ts";
-import { callRefused, createCalls, lifeOf, readAllSteps } from "./calls.ts";
+import { callRefused, createCalls, lifeOf, readAllSteps, waitRefused } from "./calls.ts";
 import { type Enqueuer, verbsWithin } from "./enqueue.ts";
 import type { Gathering } from "./gathering.ts";
 import { heldElsewhere } from "./refusals.ts";
@@ -68,7 +69,7 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   const claims = claim === null ? [] : [{ ...claim, queues: await parts.servedQueues.expand(claim.queues), local: claim.remote !== true }];
   const answer = await parts.store.exchange(settlements, claims);
   const results = resultsOf(facts, answer.settled);
-  const claimed = answer.claimed[0] ?? [];
+  const claimed = await endExpired(parts, answer.claimed[0] ?? []);
   if (settlements.length > 0) {
     announceHeld(parts, settlements, facts, answer.settled);
     if (parts.announcer.isSettledWanted()) parts.announcer.settled(settledOf(settlements, facts, answer.settled));
@@ -76,6 +77,31 @@ async function exchangeOnce(parts: WorkParts, reports: readonly Report[], claim:
   }
   if (claim?.ahead !== true) announceStarted(parts, claimed);
   return { results, jobs: claimed.map(toLeasedJob), againInMs: answer.againInMs?.[0] ?? null };
+}
+
+/** Ends the jobs that were claimed too late to start, and returns the others. */
+async function endExpired(parts: WorkParts, claimed: readonly LeasedRecord[]): Promise<readonly LeasedRecord[]> {
+  const late = claimed.filter(isExpired);
+  if (late.length === 0) return claimed;
+  const settlements = late.map((job): Settlement => {
+    const transition = expiry(job);
+    // The outcome only tells a repeat from another report.
+    return {
+      id: job.id,
+      fence: job.fence,
+      outcome: "discard",
+      transition,
+      ifExpired: false,
+      unstarted: true,
+      notice: noticeOf(job, transition),
+    };
+  });
+  const { settled } = await parts.store.exchange(settlements, []);
+  if (parts.announcer.isSettledWanted()) {
+    const facts = late.map((job) => factsFrom(job, job.deadLetters));
+    parts.announcer.settled(settledOf(settlements, facts, settled));
+  }
+  return claimed.filter((job) => !isExpired(job));
 }
 
 /** Lets the core decide what follows from each report whose job is known. A promise only if an attempt was suspended, which is rare. */
@@ -102,13 +128,17 @@ function settlementOf(parts: WorkParts, report: Report, reported: Outcome, job: 
   return job.parent === null ? settlement : { ...settlement, notice: noticeOf({ id, fence, parent: job.parent }, transition) };
 }
 
-/** An attempt at open steps, with the jobs that it calls. If one of these is refused, the attempt has failed. */
+/** An attempt at open steps, with the jobs that it calls. If one of these is refused, or has no room, the attempt has failed. */
 async function suspension(parts: WorkParts, report: Report, job: LeaseFacts): Promise<Settlement> {
   const { outcome, id } = report;
   if (outcome.kind !== "suspend") return settlementOf(parts, report, outcome, job);
   const { waits, calls: requests } = outcome;
-  // Who asks the store keeps all reports of this exchange waiting.
-  const life = requests.length === 0 ? 1 : (outcome.life ?? (await lifeOf(parts.store, id)));
+  const { life, names } = await stepsSoFar(parts.store, id, outcome.life, job);
+  const tooMany = nameWithoutRoom(
+    names,
+    waits.map(({ name }) => name),
+  );
+  if (tooMany !== undefined) return settlementOf(parts, report, { kind: "failed", error: waitRefused(tooMany, id), runMs: 0 }, job);
   let calls: NewJob[] = [];
   try {
     calls = await createCalls(parts.enqueuer, { id, life }, requests);
@@ -120,6 +150,14 @@ async function suspension(parts: WorkParts, report: Report, job: LeaseFacts): Pr
   const called = new Map(calls.map((call) => [call.parent!.step, call]));
   const named = waits.map((wait) => (called.has(wait.name) ? { ...wait, detail: callDetail(called.get(wait.name)!) } : wait));
   return { ...settlementOf(parts, report, outcome, job), waits: named, calls };
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** Who asks the store keeps all reports of this exchange waiting. A worker that knows the life of the job has read its steps, and counts them. */
+async function stepsSoFar(store: Store, id: string, life: number | undefined, { hasSteps }: LeaseFacts): ReturnType<typeof lifeOf> {
+  if (life !== undefined) return { life, names: NO_NAMES };
+  return hasSteps === false ? { life: 1, names: NO_NAMES } : lifeOf(store, id);
 }
 
 function callDetail({ id, type, queue }: NewJob): string {
@@ -161,7 +199,8 @@ async function lookUp(store: Store, ids: readonly string[]): Promise<Map<string,
   const found = new Map<string, LeaseFacts>();
   for (const record of records) {
     if (record === null) continue;
-    found.set(record.id, factsFrom(record, deadLetters.get(record.queue) ?? QUEUE_DEFAULTS.deadLetters));
+    const facts = factsFrom(record, deadLetters.get(record.queue) ?? QUEUE_DEFAULTS.deadLetters);
+    found.set(record.id, { ...facts, hasSteps: record.hasSteps });
   }
   return found;
 }

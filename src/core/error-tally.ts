@@ -69,9 +69,9 @@ export class ErrorTally {
   }
 
   /** The largest groups, and whether there are more. */
-  top(limit: number): { groups: CountedGroup[]; isMore: boolean } {
+  top(limit: number): { groups: CountedGroup[]; hasMore: boolean } {
     const all = [...this.#groups.values()].map(addedUp).sort((a, b) => b.count - a.count || b.lastSeenAt - a.lastSeenAt);
-    return { groups: all.slice(0, limit), isMore: all.length > limit };
+    return { groups: all.slice(0, limit), hasMore: all.length > limit };
   }
 }
 

@@ -9,10 +9,10 @@ export class FacetTally {
     else this.#counts.set(value, (this.#counts.get(value) ?? 0) + count);
   }
 
-  /** The values that most jobs have. `isCapped`: not all jobs were looked at. */
-  top(limit: number, isCapped: boolean): { values: { value: string; count: number }[]; without: number; isCapped: boolean } {
+  /** The values that most jobs have, and whether there are more. */
+  top(limit: number): { values: { value: string; count: number }[]; without: number; hasMore: boolean } {
     const all = Array.from(this.#counts, ([value, count]) => ({ value, count }));
     const sorted = all.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
-    return { values: sorted.slice(0, limit), without: this.#without, isCapped: isCapped || all.length > limit };
+    return { values: sorted.slice(0, limit), without: this.#without, hasMore: all.length > limit };
   }
 }

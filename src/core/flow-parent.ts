@@ -15,12 +15,34 @@ export interface FlowRef {
   readonly name: string;
 }
 
+/** The coalescing key of a job, and what is known of it. */
+export interface CoalesceRef {
+  readonly id: string;
+  readonly key: string;
+}
+
 export function parentOf(flow: string, name: string): Parent {
   return { id: flow, step: name, life: LIFE_OF_FLOW };
 }
 
 export function isFlowParent(parent: { readonly life: number | null } | null): boolean {
   return parent?.life === LIFE_OF_FLOW;
+}
+
+/** The parent of a job with a coalescing key is what is known of that key: see coalesce.ts. */
+export const LIFE_OF_KEY = -1;
+
+export function isKeyParent(parent: { readonly life: number | null } | null): boolean {
+  return parent?.life === LIFE_OF_KEY;
+}
+
+export function parentOfKey(id: string, key: string): Parent {
+  return { id, step: key, life: LIFE_OF_KEY };
+}
+
+/** Null if the job has no coalescing key. */
+export function coalesceOf({ parent }: { readonly parent: Parent | null }): CoalesceRef | null {
+  return isKeyParent(parent) ? { id: parent!.id, key: parent!.step } : null;
 }
 
 /** Null if the job is in no flow. */
@@ -30,7 +52,7 @@ export function flowOf({ parent }: { readonly parent: Parent | null }): FlowRef 
 
 /** The job that called it; null if none did. */
 export function callerOf({ parent }: { readonly parent: Parent | null }): Parent | null {
-  return isFlowParent(parent) ? null : parent;
+  return isFlowParent(parent) || isKeyParent(parent) ? null : parent;
 }
 
 /** The facets that a queue declared. */

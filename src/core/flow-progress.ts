@@ -88,10 +88,10 @@ export class FlowProgress {
     this.#judge(name);
   }
 
-  /** The job of a member that is to be revived is gone, and another one is stored. */
+  /** The job of a member that ended is gone, and another one is stored. */
   remade(name: string, job: number): void {
     const member = this.#members.get(name);
-    if (member === undefined || this.#stateOf(name).phase !== "revive" || this.#stateOf(name).job !== job - 1) return;
+    if (member === undefined || this.#stateOf(name).end === null || this.#stateOf(name).job !== job - 1) return;
     const { end } = this.#stateOf(name);
     this.#set(name, { job, at: -1, end: null, value: null });
     this.#waitsAgain(member);

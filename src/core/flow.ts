@@ -26,6 +26,10 @@ import type { CallError } from "./steps.ts";
 
 export const FLOW_TYPE: string = `${INTERNAL_TYPES}flow`;
 export const FLOW_QUEUE: string = `${INTERNAL_MARK}flows`;
+/** Coalescing keys are kept like flows: see coalesce.ts. */
+export const KEY_QUEUE: string = `${INTERNAL_MARK}keys`;
+/** The queues whose jobs may be flows, for a store. */
+export const FLOW_QUEUES: readonly string[] = [FLOW_QUEUE, KEY_QUEUE];
 
 /** What one call can add, and how many members a flow can have. */
 export const MAX_FLOW_CALL = 10_000;

@@ -42,6 +42,9 @@ export const JOB_OPTIONS = {
   ),
   limitKey: field<string, string | null>(LIMIT_KEY_RULE, null, (input) => readText(input, MAX_LIMIT_KEY_BYTES)),
   cost: field<number, number>(`a whole number from 1 to ${MAX_COST}`, 1, (input) => readInteger(input, 1, MAX_COST)),
+  startWithin: field<Duration, number | null>('a time of 1 ms to 10 years, in milliseconds or as "5m"', null, (input) =>
+    durationWithin(input, 1, MAX_DELAY_MS),
+  ),
   webhookUrl: field<string, string | null>(`an http or https URL of at most ${MAX_URL_LENGTH} characters`, null, readUrl),
 } as const;
 
@@ -125,6 +128,7 @@ export function createJob(id: string, type: string, payload: unknown, settings: 
     facets: null,
     limitKey: settings.limitKey,
     cost: settings.cost,
+    startWithinMs: settings.startWithin,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Facets } from "./facets.ts";
-import { callerOf, declaredFacets, type FlowRef, flowOf } from "./flow-parent.ts";
+import { callerOf, coalesceOf, type CoalesceRef, declaredFacets, type FlowRef, flowOf } from "./flow-parent.ts";
 import { withTexts } from "./json-text.ts";
 import type { MemberText } from "./flow.ts";
 import type { Notice, Parent } from "./steps.ts";
@@ -48,7 +48,8 @@ export interface AttemptError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;
-  readonly kind: "error" | "timeout" | "lost" | "cancelled";
+  /** `expired`: it did not start in time. */
+  readonly kind: "error" | "timeout" | "lost" | "cancelled" | "expired";
   /** The version of the application that the worker ran; absent if it has none. */
   readonly version?: string | undefined;
 }
@@ -132,6 +133,8 @@ export interface JobRecord {
   readonly limitKey: string | null;
   /** How many units of a rate its start takes. */
   readonly cost: number;
+  /** Not started so long after it was due, it is cancelled instead; null if it may start at any time. */
+  readonly startWithinMs: number | null;
   /** Whether it may have steps: see steps.ts. */
   readonly hasSteps: boolean;
   /** The job that called it, or the flow that it is a member of. */
@@ -196,6 +199,10 @@ export interface JobSummary {
   readonly parent: Parent | null;
   /** The flow that it is a member of, and its name there. */
   readonly flow: FlowRef | null;
+  /** Its coalescing key. */
+  readonly coalesce: CoalesceRef | null;
+  /** How many milliseconds after its due time it may start at the latest; null for no limit. */
+  readonly startWithin: number | null;
   /** The worker that runs it now. */
   readonly workerId: string | null;
   readonly fence: number;
@@ -248,6 +255,8 @@ export function toJobSummary(record: JobSummaryRecord): JobSummary {
     hasSteps: record.hasSteps,
     parent: record.parent === null ? null : callerOf(record),
     flow: record.parent === null ? null : flowOf(record),
+    coalesce: record.parent === null ? null : coalesceOf(record),
+    startWithin: record.startWithinMs,
     workerId: record.status === "running" ? record.workerId : null,
     fence: record.fence,
     createdAt: record.createdAt,
@@ -289,6 +298,8 @@ export interface NewJob {
   /** See limits.ts. */
   readonly limitKey: string | null;
   readonly cost: number;
+  /** Not started so long after it was due, it is cancelled instead; null if it may start at any time. */
+  readonly startWithinMs?: number | null | undefined;
   /** The job that calls it, or the flow that it is a member of: its end is told there. */
   readonly parent?: Parent | null | undefined;
   /** It is a flow: what is stored beside it in the same commit. */
@@ -346,6 +357,7 @@ export function recordOf(job: NewJob, status: Status, createdAt: number, runAt: 
     facets: job.facets,
     limitKey: job.limitKey,
     cost: job.cost,
+    startWithinMs: job.startWithinMs ?? null,
     hasSteps: false,
     parent: job.parent ?? null,
     workerId: null,

@@ -23,7 +23,8 @@ export const MAX_KEPT_SCHEMAS = 5000;
 export const SCHEMAS_KEPT_MS: number = DAY_MS;
 export const PUBLISH_AGAIN_MS: number = 6 * HOUR_MS;
 
-export const SCHEMA_RULE = `a JSON Schema: an object of at most ${MAX_SCHEMA_BYTES / 1024} KiB as JSON`;
+export const schemaRule = (maxBytes: number): string => `a JSON Schema: an object of at most ${maxBytes / 1024} KiB as JSON`;
+export const SCHEMA_RULE: string = schemaRule(MAX_SCHEMA_BYTES);
 
 /** A schema as JSON text, and the digest of that text. */
 export interface SchemaText {
@@ -35,9 +36,9 @@ const DIGEST_CHARS = 22;
 export const SCHEMA_DIGEST = new RegExp(`^[\\w-]{${DIGEST_CHARS}}$`);
 
 /** Reads a JSON Schema that somebody gave. Throws `invalid_input`. */
-export function readSchema(given: unknown, field: string): SchemaText {
-  const known = schemaText(given);
-  if (known === null) throw invalid(field, SCHEMA_RULE, given);
+export function readSchema(given: unknown, field: string, maxBytes: number = MAX_SCHEMA_BYTES): SchemaText {
+  const known = schemaText(given, maxBytes);
+  if (known === null) throw invalid(field, schemaRule(maxBytes), given);
   return known;
 }
 
@@ -45,21 +46,26 @@ export function readSchema(given: unknown, field: string): SchemaText {
  * The JSON Schema of a definition: the one it was given, or the one that its Standard Schema makes of itself. Null if there is none, or if it is
  * too large. Some schemas cannot be written as JSON Schema (a Date, a transform): then theirs throws, and nothing is published.
  */
-export function schemaOf(input: StandardSchemaV1 | undefined, given: JsonSchema | undefined): SchemaText | null {
-  if (given !== undefined) return schemaText(given);
+export function schemaOf(
+  input: StandardSchemaV1 | undefined,
+  given: JsonSchema | undefined,
+  maxBytes: number = MAX_SCHEMA_BYTES,
+): SchemaText | null {
+  if (given !== undefined) return schemaText(given, maxBytes);
   try {
     const { vendor, jsonSchema } = input?.["~standard"] ?? {};
-    return schemaText(jsonSchema?.input({ target: JSON_SCHEMA_TARGET, libraryOptions: vendor === "zod" ? ZOD_OPTIONS : undefined }));
+    const libraryOptions = vendor === "zod" ? ZOD_OPTIONS : undefined;
+    return schemaText(jsonSchema?.input({ target: JSON_SCHEMA_TARGET, libraryOptions }), maxBytes);
   } catch {
     return null;
   }
 }
 
-function schemaText(schema: unknown): SchemaText | null {
+function schemaText(schema: unknown, maxBytes: number): SchemaText | null {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return null;
   try {
     const text = JSON.stringify(schema);
-    if (utf8Length(text) > MAX_SCHEMA_BYTES) return null;
+    if (utf8Length(text) > maxBytes) return null;
     return { text, digest: createHash("sha256").update(text).digest("base64url").slice(0, DIGEST_CHARS) };
   } catch {
     return null;

@@ -11,8 +11,8 @@
  * A handler that reaches open steps is suspended: its attempt ends at no cost, its job waits in `blocked` (or in `scheduled`, if it only
  * sleeps), and the first of these steps that ends makes it pending again.
  */
-import { invalid } from "./errors.ts";
-import { isFlowParent } from "./flow-parent.ts";
+import { invalid, MillraceError } from "./errors.ts";
+import { isFlowParent, isKeyParent } from "./flow-parent.ts";
 import type { JobOptions } from "./job-options.ts";
 import { isTerminal, type JobError, type JobRecord, type NewJob, type Status, STATUSES } from "./job.ts";
 import type { Ending, Transition } from "./lifecycle.ts";
@@ -34,6 +34,13 @@ export const MAX_STEP_NAME_LENGTH = 128;
 export const MAX_SIGNAL_ID_LENGTH = 128;
 /** How many signals that did not fit are remembered with a wait. */
 export const MAX_REFUSED = 10;
+/** The longest error of such a signal: workers cut longer ones. */
+export const MAX_REFUSAL_BYTES = 1000;
+/**
+ * Larger JSON Schemas of waits are not published: they are checked when the wait takes the signal. Schemas are beside the values of steps, and
+ * a read of steps may touch all of them.
+ */
+export const MAX_WAIT_SCHEMA_BYTES: number = 4 * 1024;
 /** How many bytes of values one read returns, about. */
 export const MAX_STEPS_READ_BYTES: number = 4 * 1024 * 1024;
 
@@ -178,8 +185,8 @@ export function endNotice(
   fence: number,
   { state, value }: Ending,
 ): Notice & { readonly kind: "end" } {
-  // A flow takes every end.
-  const from = isFlowParent({ life }) ? [] : CALLERS;
+  // A flow and a key take every end.
+  const from = isFlowParent({ life }) || isKeyParent({ life }) ? [] : CALLERS;
   return { kind: "end", end: { id, name: step, kind: "call", state, value, by: callEnder(childId, fence), life, from } };
 }
 
@@ -204,6 +211,17 @@ export function readStepName(name: unknown, field: string): string {
 }
 
 const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/** The first of these names for which a job with these steps has no room; undefined if all of them fit. */
+export function nameWithoutRoom(stored: ReadonlySet<string>, names: readonly string[]): string | undefined {
+  const added = names.filter((name) => !stored.has(name));
+  return added[Math.max(0, MAX_STEPS - stored.size)];
+}
+
+export function stepDoesNotFit(step: string, jobId: string): MillraceError {
+  const message = `step "${step}" does not fit: a job keeps at most ${MAX_STEPS} steps, and 8 MiB of results in all`;
+  return new MillraceError("invalid_input", message, { field: "name", jobId });
+}
 
 /** A called job ended dead, failed or cancelled. */
 export class CallFailed extends Error {

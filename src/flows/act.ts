@@ -5,6 +5,7 @@ import type { Move } from "../core/lifecycle.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type ChangeAnswer, MAX_BATCH } from "../store/store.ts";
 import { changeFlows } from "./change-flows.ts";
+import { insertDeadlines } from "./deadlines.ts";
 import type { FlowParts } from "./flow-parts.ts";
 
 /** A member, and the flow that it belongs to. */
@@ -69,6 +70,11 @@ async function makeMove(parts: FlowParts, { move, event, actors }: Moving): Prom
   const { store, announce } = parts;
   const ids = actors.map(({ flow, member }) => jobIdOf(flow, member));
   const answers = await inBatches(ids, MAX_BATCH, (some) => store.change(some, { ...move, leavesHeld: true }));
+  if (event === "job:due" || event === null)
+    await insertDeadlines(
+      store,
+      answers.flatMap((answer) => (answer.kind === "ok" ? answer.job : [])),
+    );
   if (event !== null && announce.wanted()) announce.publish(answers.flatMap((answer) => eventOf(parts, answer, event)));
   if (event === "job:cancelled") for (const [index, { kind }] of answers.entries()) if (kind === "ok") announce.ended(ids[index]!);
   const gone = move === REVIVE ? actors.filter((_, index) => answers[index]!.kind === "missing") : [];
@@ -82,8 +88,8 @@ function eventOf({ clock }: FlowParts, answer: ChangeAnswer, event: SingleEvent[
   return [{ event, at: clock.now(), jobId, type, queue }];
 }
 
-/** Members whose cancelled jobs were removed or pruned since: they get new ones. */
-async function remake({ store }: FlowParts, actors: readonly Actor[]): Promise<string[]> {
+/** Members whose jobs were removed or pruned since they ended: they get new ones. Returns the flows of which something was locked. */
+export async function remake({ store }: Pick<FlowParts, "store">, actors: readonly Actor[]): Promise<string[]> {
   if (actors.length === 0) return [];
   await inBatches(
     actors.map(({ flow, member }) => ({ ...jobOf(flow, renewed(member)), blocked: true })),

@@ -2,6 +2,7 @@ import { createdEvent } from "../core/event.ts";
 import { isFirst, jobOf, type Member, readMember } from "../core/flow.ts";
 import { inBatches } from "../lib/slices.ts";
 import { MAX_BATCH } from "../store/store.ts";
+import { insertWithDeadlines } from "./deadlines.ts";
 import { changeFlows } from "./change-flows.ts";
 import type { FlowParts } from "./flow-parts.ts";
 
@@ -27,7 +28,7 @@ export async function startNew(parts: FlowParts, id: string, members: readonly M
 
 async function insert({ store, clock, announce }: FlowParts, id: string, members: readonly Member[]): Promise<boolean> {
   const jobs = members.map((member) => jobOf(id, member));
-  const answers = await inBatches(jobs, MAX_BATCH, (some) => store.insert(some));
+  const answers = await inBatches(jobs, MAX_BATCH, (some) => insertWithDeadlines(store, some));
   if (announce.wanted() && jobs.length > 0) announce.publish(jobs.map((job) => createdEvent(job, clock.now())));
   return answers.every(({ kind }) => kind !== "locked");
 }

@@ -22,14 +22,19 @@ export function inputCheck(schema: TSchema): InputCheck {
 
 /** The same object with fields of any value, for input whose values the library checks. Lists of objects are such objects again. */
 export function namesOf(schema: TSchema): TSchema {
-  const { properties = {}, required } = schema as { properties?: Record<string, NamedSchema>; required?: string[] };
+  const { description: words, properties = {}, required } = schema as NamedSchema & { required?: string[] };
   const open = Object.entries(properties).map(([name, { description, items }]) => {
     return [name, items?.properties === undefined ? { description } : { type: "array", description, items: namesOf(items) }];
   });
-  return { type: "object", properties: Object.fromEntries(open) as unknown, required, additionalProperties: false };
+  const fields = { properties: Object.fromEntries(open) as unknown, required, additionalProperties: false };
+  return { type: "object", description: words, ...fields };
 }
 
-type NamedSchema = { readonly description?: string; readonly items?: TSchema & { readonly properties?: unknown } };
+interface NamedSchema {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, NamedSchema>>;
+  readonly items?: NamedSchema;
+}
 
 function faultOf(validator: Validator, schema: TSchema, value: unknown, place: string): MillraceError {
   const [, errors] = validator.Errors(value);

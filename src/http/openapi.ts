@@ -3,6 +3,7 @@ import type { TSchema } from "typebox";
 import { LimitKey } from "./contract/limits.ts";
 import { type AnswerKind, type Route, scopeWords, USUAL_PROBLEMS } from "./contract/route.ts";
 import { Id, Job, JobPage, JobSummary, Name, NewJob, Problem } from "./contract/schemas.ts";
+import { StepName } from "./contract/steps.ts";
 import { FAMILIES, splitName } from "./contract.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-codes.ts";
 
@@ -83,8 +84,14 @@ function pathParameters(path: string): Json[] {
     name,
     in: "path",
     required: true,
-    schema: inlined(name === "id" ? Id : name === "key" ? LimitKey : Name),
+    schema: inlined(pathSchema(path, name!)),
   }));
+}
+
+function pathSchema(path: string, name: string): TSchema {
+  if (name === "id") return Id;
+  if (name === "key") return LimitKey;
+  return /\/(signals|members)\/\{name\}/.test(path) ? StepName : Name;
 }
 
 function queryParameters({ query }: Route): Json[] {

@@ -3,7 +3,7 @@ import { type Issue, MillraceError } from "../core/errors.ts";
 import type { JobWire, ProblemWire } from "./contract/schemas.ts";
 import { type ProblemCode, PROBLEMS, type WireCode } from "./problem-codes.ts";
 import { withoutDate } from "../core/time-words.ts";
-import { hasCallersNames, toSnakeCase } from "./wire/values.ts";
+import { fieldOnTheWire, wordsWith } from "./wire/values.ts";
 
 /** What a WireError carries besides its message. */
 export interface WireFacts {
@@ -125,12 +125,7 @@ function hiddenDetail(code: ProblemCode): string {
   }
 }
 
-/** Names inside payload and meta are the caller's own. */
-function fieldOnTheWire(field: string): string {
-  return hasCallersNames(field) ? field : toSnakeCase(field);
-}
-
 function wordsOnTheWire(message: string, field: string | undefined, named: string | undefined): string {
   const words = withoutDate(message);
-  return field === undefined || named === undefined || field === named ? words : words.replaceAll(field, named);
+  return field === undefined || named === undefined || field === named ? words : wordsWith(words, field, named);
 }

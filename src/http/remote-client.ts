@@ -130,7 +130,7 @@ export function createRemoteClient(options: RemoteOptions): PlainClient {
         query,
         repeatable: true,
       });
-      return { values: body.values, without: body.without, isCapped: body.is_capped };
+      return { values: body.values, without: body.without, isCapped: body.is_capped, hasMore: body.has_more };
     },
     async attempts(id) {
       const found = await orNull(transport.ask("GET /api/v1/jobs/{id}/attempts", { params: { id: readId(id) }, repeatable: true }));

@@ -6,7 +6,11 @@ export interface Clock {
   monotonic(): number;
   /** Calls back once after `ms`, which may be longer than a JavaScript timer allows. */
   setTimer(callback: () => void, ms: number): Timer;
+  /** What times a wait for I/O that somebody else does, if this clock stands still meanwhile. */
+  readonly forIo?: Timers | undefined;
 }
+
+export type Timers = Pick<Clock, "setTimer">;
 
 export interface Timer {
   cancel(): void;
@@ -32,7 +36,7 @@ export const systemClock: Clock = {
 };
 
 /** Resolves after `ms`, or when `signal` aborts: the caller checks the signal to know which. */
-export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleep(clock: Timers, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
     const wake = (): void => {

@@ -19,6 +19,8 @@ export interface SeenStats {
   /** Leases that ran out, if the client knows. */
   readonly totalLost?: number | undefined;
   readonly throughput: number;
+  /** Flows by status, if the client knows. */
+  readonly flows?: Readonly<Record<(typeof FLOW_STATUSES)[number], number>> | undefined;
 }
 
 export interface SeenQueue {
@@ -40,6 +42,8 @@ export interface StoreReading {
 }
 
 const LEVELS = Object.keys(PRIORITY_LEVELS) as PriorityLevel[];
+/** Flows that people look at. */
+const FLOW_STATUSES = ["running", "failed"] as const;
 const WORKER_STATES = ["idle", "busy", "stopping"] as const satisfies WorkerEntry["state"][];
 
 export async function readStore(source: FiguresSource): Promise<StoreReading> {
@@ -125,6 +129,11 @@ function totalFamilies(stats: SeenStats | null): Family[] {
       of(stats?.totalLost),
     ),
     gauge("millrace_jobs_completed_per_second", "Jobs completed per second in the last full minute.", of(stats?.throughput)),
+    gauge(
+      "millrace_flows",
+      "Flows that run, and that failed and were not retried.",
+      stats?.flows === undefined ? [] : FLOW_STATUSES.map((status) => plain(stats.flows![status], { status })),
+    ),
   ];
 }
 

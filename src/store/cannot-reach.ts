@@ -1,14 +1,12 @@
 /** WHAT A PERSON READS while a server cannot be reached. The same words for every engine. */
-import { formatSpan } from "../core/duration.ts";
-import { MillraceError } from "../core/errors.ts";
+import type { MillraceError } from "../core/errors.ts";
+import { timeInWords, unreachable } from "../core/unreachable.ts";
 import { systemClock } from "../lib/clock.ts";
 import { refusalInWords } from "../lib/refused.ts";
 
 /** Nothing listens there, or the address does not exist. `server`: its product and place, such as `Redis at localhost:6379`. */
 export function cannotReach(server: string, error: unknown, tried: { readonly ms: number } | null): MillraceError {
-  const time = tried === null ? "" : ` (tried for ${timeInWords(tried.ms)})`;
-  const message = `cannot reach ${server}: ${refusalInWords(error)}${time}. Check that it is running and that the address is right`;
-  return new MillraceError("store_unavailable", message, { cause: error, retryAfterMs: 1_000 });
+  return unreachable(server, refusalInWords(error), tried, error);
 }
 
 /** An opening that takes this long says so. */
@@ -35,8 +33,4 @@ export function sayIfNotReached({ server, patienceMs, lastError, onWaiting }: Op
   };
   const timer = systemClock.setTimer(say, SAY_SO_AFTER_MS);
   return () => timer.cancel();
-}
-
-function timeInWords(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : formatSpan(ms);
 }

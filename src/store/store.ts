@@ -91,6 +91,15 @@ export interface Store extends Feed, Shared {
    */
   insert(jobs: readonly NewJob[]): Promise<InsertAnswer[]>;
 
+  /**
+   * Puts jobs in place of those with the same ids that wait and were never claimed (status scheduled, pending or blocked, fence 0): payload, facets,
+   * priority, tags, meta, webhook, limit key and all else are those of the new job, and so is its due time; `blocked` stays blocked. Nothing in
+   * between is seen: a claim gets either the old job or the new one. It always fits. Its queue and type must be those of the old job, and it is
+   * no flow and has no key. It may be told as created anew (sequence and time of creation), and counts as enqueued once more.
+   * `refused`: it was claimed before, or does not wait. Nothing changes. A repeat puts the same job there again.
+   */
+  replace(jobs: readonly NewJob[]): Promise<ReplaceAnswer[]>;
+
   // ── Jobs are worked ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
@@ -167,6 +176,7 @@ export interface Store extends Feed, Shared {
    * Stores steps under a lease, each in place of what has its name. Sets retryCount and lostCount to 0. `full`: with new ones the job would
    * have more than MAX_STEPS steps, or it would have MAX_STEPS_BYTES of values; nothing is stored. A repeat stores the same again. A step keeps its startedAt and attempt.
    * Whoever suspends a job keeps its waits within MAX_STEPS: the store does not count them.
+   * On Cluster, a job of several whose partition cannot be reached is `locked`: the others do not wait for it.
    */
   keepSteps(keeps: readonly (Lease & { readonly steps: readonly NewStep[] })[]): Promise<(LeaseAnswer | "full")[]>;
 
@@ -189,12 +199,14 @@ export interface Store extends Feed, Shared {
    *   failed by the same `by`.
    * - `full`: as one more step it would exceed MAX_STEPS, or its value MAX_STEPS_BYTES. An end that failed always fits.
    * - With a `life`, a job that another transaction holds is `locked`, also alone in its call: its notice comes again, and others must not wait.
+   *   On Cluster, so is one of several whose partition cannot be reached.
    */
   endSteps(ends: readonly StepEnd[]): Promise<StepEndAnswer[]>;
 
   /**
    * Up to `limit` notices that are not dropped yet, in about the order in which they were stored; of several partitions, in turns. Those with the
    * keys of `except` are left out. Of each partition about MAX_STEPS_READ_BYTES of text, and at least one.
+   * On Cluster, see "Upkeep" for partitions that cannot be reached.
    */
   notices(limit: number, except?: readonly string[]): Promise<StoredNotice[]>;
 
@@ -203,7 +215,7 @@ export interface Store extends Feed, Shared {
 
   // ── Jobs run after each other (core/flow.ts) ───────────────────────────────────────────────────────────────────────────────────
   //
-  // A job with a `flow` is a flow: it is in FLOW_QUEUE. Beside it are kept, from the commit that inserts it until it is removed or pruned: a head, and members by name
+  // A job with a `flow` is a flow: it is in one of FLOW_QUEUES. Beside it are kept, from the commit that inserts it until it is removed or pruned: a head, and members by name
   // with a plan and a state. All of them are texts that the store does not read. `version` is 1, and one more for each change. The notices of
   // a flow and of its changes are stored in the same commit, in the partition of the flow. Jobs that are no flows cost no verb anything.
 
@@ -268,19 +280,20 @@ export interface Store extends Feed, Shared {
 
   /**
    * Dead or failed jobs by the group of their error (core/error-group.ts), largest group first, `limit` groups at most. Looks at the latest
-   * MAX_CANDIDATES jobs at most, of those that ended from `endedFrom` to `endedTo`. `isCapped`: there were more jobs than that, or more
-   * groups, and each count means at least that many. What a group says (its trend by hour, when it was first seen and with which version) is
-   * of the jobs that were looked at. Of jobs that died in the same millisecond, the lowest id is the first, and the highest the last.
+   * MAX_CANDIDATES jobs at most, of those that ended from `endedFrom` to `endedTo`. `isCapped`: there were more jobs than that, and
+   * each count means at least that many. `hasMore`: the jobs that were looked at have more groups than `limit`; the counts are as exact as
+   * without. What a group says (its trend by hour, when it was first seen and with which version) is of the jobs that were looked at. Of jobs
+   * that died in the same millisecond, the lowest id is the first, and the highest the last.
    */
-  errorGroups(query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }>;
+  errorGroups(query: GroupQuery): Promise<FoundGroups>;
 
   /** How many of the jobs that `errorGroups` looks at are in each group. Returns every group, and reads no errors to name them. */
   errorCounts(query: Omit<GroupQuery, "limit">): Promise<ReadonlyMap<string, number>>;
 
   /**
    * Dead or failed jobs by the value of one facet, most jobs first (ties by value), `limit` values at most; `without` have no such facet.
-   * Looks at the jobs that `errorGroups` looks at. `isCapped`: there were more jobs than that, or more values, and each count means at
-   * least that many.
+   * Looks at the jobs that `errorGroups` looks at. `isCapped`: there were more jobs than that, and each count means at least that many.
+   * `hasMore`: these jobs have more values than `limit`.
    */
   facetValues(query: FacetQuery): Promise<FacetValues>;
 
@@ -304,6 +317,10 @@ export interface Store extends Feed, Shared {
   logs(id: string, after: number, limit: number): Promise<LogLine[]>;
 
   // ── Upkeep: any number of processes may call these at once ─────────────────────────────────────────────────────────────────────
+  //
+  // On Cluster, `promote`, `expired` and `notices` leave partitions out that cannot be reached, and do not wait for them: the jobs of the others
+  // go on. When they find nothing in the others, they reject with what is wrong, once the calls to a missing partition have failed. So whoever
+  // calls until nothing is left has done all that could be done, and hears of the rest.
 
   /**
    * Makes up to `limit` scheduled, retrying and suspended jobs pending whose time has come, the longest due first; their rank counts from their due
@@ -530,6 +547,11 @@ export type InsertAnswer =
   | { readonly kind: "full"; readonly capacity: number; readonly limitKey?: string | undefined }
   | { readonly kind: "locked" };
 
+/** In these statuses a job that was never claimed can be replaced. */
+export const REPLACEABLE: readonly Status[] = ["scheduled", "pending", "blocked"];
+
+export type ReplaceAnswer = "ok" | "refused" | "missing" | "locked";
+
 export interface Lease {
   readonly id: string;
   readonly fence: number;
@@ -687,6 +709,12 @@ export interface GroupQuery extends Omit<Filter, "status" | "group" | "q"> {
   readonly limit: number;
 }
 
+export interface FoundGroups {
+  readonly groups: readonly FoundGroup[];
+  readonly isCapped: boolean;
+  readonly hasMore: boolean;
+}
+
 export interface FacetQuery extends Omit<GroupQuery, "limit"> {
   readonly field: string;
   /** Jobs with an error of this group. */
@@ -698,6 +726,7 @@ export interface FacetValues {
   readonly values: readonly { readonly value: string; readonly count: number }[];
   readonly without: number;
   readonly isCapped: boolean;
+  readonly hasMore: boolean;
 }
 
 export interface PruneRule extends Retention {

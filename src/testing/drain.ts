@@ -25,7 +25,7 @@ export interface DrainSummary {
   readonly pending: number;
   /** Not yet due. Durable sleeps count here. */
   readonly waiting: number;
-  /** Suspended until a signal comes or a called job ends. `client.explain` says which. */
+  /** Suspended until a signal comes or a called job ends, or members of a flow that wait for others. `client.explain` says which. */
   readonly blocked: number;
 }
 
@@ -49,7 +49,7 @@ export interface DrainParts {
 const PATIENCE_MS = 10_000;
 
 /**
- * Runs all jobs that are due, and those that they enqueue or call. Unless `advance` is set, time does not pass: a failed job runs again in a
+ * Runs all jobs that are due, and those that they enqueue or call or that follow in their flow. Unless `advance` is set, time does not pass: a failed job runs again in a
  * later drain, when it is due, and so does one that sleeps or waits for a rate.
  */
 export async function drain(parts: DrainParts, handlers: Handlers | undefined, options: DrainOptions | undefined): Promise<DrainSummary> {

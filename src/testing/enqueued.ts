@@ -4,6 +4,7 @@ import { createdJob } from "../client/enqueue-answer.ts";
 import { readListQuery } from "../client/filter.ts";
 import { readId, readOptions } from "../client/refusals.ts";
 import { invalid, preview } from "../core/errors.ts";
+import { isInternalQueue } from "../core/internal.ts";
 import type { Job, NewJob, PriorityLevel } from "../core/job.ts";
 import { readType } from "../core/read-fields.ts";
 import type { Store } from "../store/store.ts";
@@ -21,12 +22,14 @@ export interface EnqueuedFilter {
   readonly limitKey?: string | undefined;
   /** The id of the job that called it, by `ctx.call`. */
   readonly calledBy?: string | undefined;
+  /** The id of the flow that it is a member of. */
+  readonly flow?: string | undefined;
 }
 
-const FILTER_FIELDS = ["type", "queue", "payload", "tag", "priority", "idempotencyKey", "limitKey", "calledBy"] as const;
+const FILTER_FIELDS = ["type", "queue", "payload", "tag", "priority", "idempotencyKey", "limitKey", "calledBy", "flow"] as const;
 const SHOWN = 10;
 
-/** Records every job that is inserted, by enqueue, by a schedule or by a call, as it was then. */
+/** Records every job that is inserted, by enqueue, by a schedule, by a call or by a flow, as it was then. Internal jobs are left out. */
 export class EnqueuedJobs {
   readonly #jobs: Job[] = [];
 
@@ -105,6 +108,7 @@ export class EnqueuedJobs {
   }
 
   #add(job: NewJob, status: Job["status"], createdAt: number, runAt: number): void {
+    if (isInternalQueue(job.queue)) return;
     const { created: _created, pruned: _pruned, ...plain } = createdJob(job, status, createdAt, runAt);
     this.#jobs.push(plain);
   }
@@ -117,7 +121,7 @@ function describeJobs(jobs: readonly Job[]): string {
   return `these were:${shown.join("")}${more}`;
 }
 
-function describeFilter({ type, queue, payload, tag, priority, idempotencyKey, limitKey, calledBy }: EnqueuedFilter): string {
+function describeFilter({ type, queue, payload, tag, priority, idempotencyKey, limitKey, calledBy, flow }: EnqueuedFilter): string {
   const parts = [
     type === undefined ? "" : ` of type ${String(nameOf(type))}`,
     queue === undefined ? "" : ` in queue ${queue}`,
@@ -127,6 +131,7 @@ function describeFilter({ type, queue, payload, tag, priority, idempotencyKey, l
     idempotencyKey === undefined ? "" : ` with idempotencyKey ${idempotencyKey}`,
     limitKey === undefined ? "" : ` with limitKey ${limitKey}`,
     calledBy === undefined ? "" : ` called by ${calledBy}`,
+    flow === undefined ? "" : ` in flow ${flow}`,
   ];
   return parts.join("");
 }
@@ -134,10 +139,10 @@ function describeFilter({ type, queue, payload, tag, priority, idempotencyKey, l
 /** Checks the filter as `list` does: a misspelt one would find nothing, and the test would blame the code under test. */
 function matcherOf(filter: EnqueuedFilter | undefined): (job: Job) => boolean {
   const given = readOptions(filter, "a filter of enqueued jobs", FILTER_FIELDS);
-  const { type, queue, payload, tag, priority, limitKey, idempotencyKey: key, calledBy } = given;
+  const { type, queue, payload, tag, priority, limitKey, idempotencyKey: key, calledBy, flow } = given;
   if (key !== undefined && typeof key !== "string") throw invalid("idempotencyKey", "a string", key);
   const caller = calledBy === undefined ? undefined : readId(calledBy);
-  const asked = readListQuery({ type: type === undefined ? undefined : readType(nameOf(type)), queue, tag, priority, limitKey });
+  const asked = readListQuery({ type: type === undefined ? undefined : readType(nameOf(type)), queue, tag, priority, limitKey, flow });
   return (job) =>
     (asked.type === undefined || job.type === asked.type) &&
     (asked.queue === undefined || job.queue === asked.queue) &&
@@ -146,6 +151,7 @@ function matcherOf(filter: EnqueuedFilter | undefined): (job: Job) => boolean {
     (asked.limitKey === undefined || job.limitKey === asked.limitKey) &&
     (key === undefined || job.idempotencyKey === key) &&
     (caller === undefined || job.parent?.id === caller) &&
+    (flow === undefined || job.flow?.id === flow) &&
     contains(job.payload, payload);
 }
 

@@ -1,5 +1,5 @@
 import { A_TIME } from "../core/time-words.ts";
-import type { Client, Handlers, JobDefinition, JobList, JobsByName, JobsOf, WaitOptions } from "../client/client.ts";
+import type { Client, Handlers, HandlersOf, JobDefinition, JobList, JobsByName, JobsOf, WaitOptions } from "../client/client.ts";
 import { readOptions } from "../client/refusals.ts";
 import { readJobs, withJobs } from "../client/registered-jobs.ts";
 import { clientOver } from "../assembly/client-over.ts";
@@ -33,10 +33,10 @@ export interface TestClientOptions<Jobs extends JobList = JobList> extends Omit<
 export interface TestClient<Jobs extends JobsByName = JobsByName> extends Client<Jobs> {
   readonly clock: VirtualClock;
   /**
-   * Runs all jobs that are due, and those they enqueue or call, with these handlers or those of started workers. Time does not pass, unless
+   * Runs all jobs that are due, and those they enqueue or call or that follow in their flow, with these handlers or those of started workers. Time does not pass, unless
    * `advance` says how far it may: `drain(handlers, { advance: "30d" })` jumps over sleeps, timeouts of waits, delays and retries.
    */
-  drain(handlers?: Handlers, options?: DrainOptions): Promise<DrainSummary>;
+  drain(handlers?: HandlersOf<Jobs>, options?: DrainOptions): Promise<DrainSummary>;
   /**
    * From now on, `ctx.call` of this type gets what the function returns instead of a job; what the function throws is the failure of the call.
    * `enqueued` and its assertions see the called job all the same.
@@ -46,7 +46,7 @@ export interface TestClient<Jobs extends JobsByName = JobsByName> extends Client
     answer: CallAnswer<Input, Returned>,
   ): void;
   resolveCalls(type: string, answer: CallAnswer<any>): void; // oxlint-disable-line no-explicit-any -- the test knows the payload
-  /** All enqueued jobs, also by schedules and by `ctx.call`, in order and as they were then. */
+  /** All enqueued jobs, also by schedules, by `ctx.call` and by flows, in order and as they were then. */
   enqueued(filter?: EnqueuedFilter): Job[];
   /** The first such job. If there is none, throws an AssertionError that lists what was enqueued. */
   assertEnqueued(filter: EnqueuedFilter): Job;
@@ -80,7 +80,7 @@ export async function createTestClient<const Jobs extends JobList = JobList>(
   const startAt = readTime(given);
   if (startAt === undefined) throw invalid("startAt", A_TIME, given);
   const activity = { calls: 0 };
-  const clock = new VirtualClock(startAt, () => activity.calls);
+  const clock = new VirtualClock(startAt, () => activity.calls, { hasRealIo: true });
   const store = await openStore("memory:", { clock });
   countCalls(store, activity);
   // First: what resolves a call takes it away, and the others see it before.
@@ -131,6 +131,9 @@ const VERBS = [
   "readSteps",
   "endSteps",
   "notices",
+  "dropNotices",
+  "readFlows",
+  "changeFlows",
 ] as const;
 
 /** Every call of the store counts as activity: the clock waits until there is none. */

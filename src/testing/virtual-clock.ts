@@ -1,6 +1,6 @@
 import { type Duration, parseDuration } from "../core/duration.ts";
 import { invalid } from "../core/errors.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
+import type { Clock, Timer, Timers } from "../lib/clock.ts";
 
 /** After this many turns of the event loop without activity, nothing more happens until time passes. */
 const CALM_TURNS = 3;
@@ -13,6 +13,9 @@ interface VirtualTimer {
   readonly callback: () => void;
 }
 
+/** What a wait for the I/O of a handler takes in real time, as a share: 5 s are 100 ms. */
+const REAL_SHARE = 0.02;
+
 /**
  * A clock that the test controls. Time passes only in `advance`. Timers then fire in order of time, equal ones in the order in which they were
  * set, each after everything that the one before caused has finished.
@@ -23,12 +26,18 @@ export class VirtualClock implements Clock {
   #now: number;
   #timers: VirtualTimer[] = [];
   #set = 0;
+  readonly forIo: Timers | undefined;
+  readonly #waitsForIo = new Set<Promise<void>>();
 
-  /** `activity` returns a number that changes whenever something happens that the clock does not see. */
-  constructor(startAt: number, activity: () => number = () => 0) {
+  /**
+   * `activity` returns a number that changes whenever something happens that the clock does not see. With `hasRealIo` waits for I/O take real
+   * time, of which `settle` waits for the end: handlers read files and sockets although time stands still.
+   */
+  constructor(startAt: number, activity: () => number = () => 0, { hasRealIo = false }: { readonly hasRealIo?: boolean } = {}) {
     this.#startedAt = startAt;
     this.#now = startAt;
     this.#activity = activity;
+    if (hasRealIo) this.forIo = { setTimer: (callback, ms) => this.#waitForIo(callback, ms) };
   }
 
   now(): number {
@@ -64,9 +73,12 @@ export class VirtualClock implements Clock {
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       await this.#calm();
       const due = this.#timers[0];
-      if (due === undefined || due.at > this.#now) return;
-      this.#remove(due);
-      due.callback();
+      const isDue = due !== undefined && due.at <= this.#now;
+      if (!isDue && this.#waitsForIo.size === 0) return;
+      if (isDue) {
+        this.#remove(due);
+        due.callback();
+      } else await Promise.race(this.#waitsForIo);
     }
     throw new Error(`the clock does not settle: ${MAX_STEPS} timers ran at one moment`);
   }
@@ -79,6 +91,17 @@ export class VirtualClock implements Clock {
       calm = now === seen ? calm + 1 : 0;
       seen = now;
     }
+  }
+
+  #waitForIo(callback: () => void, ms: number): Timer {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waitsForIo.add(promise);
+    const end = (): void => {
+      this.#waitsForIo.delete(promise);
+      resolve();
+    };
+    const handle = setTimeout(() => (end(), callback()), ms * REAL_SHARE);
+    return { cancel: () => (clearTimeout(handle), end()) };
   }
 
   #placeOf(timer: VirtualTimer): number {

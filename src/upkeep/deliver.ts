@@ -1,37 +1,111 @@
 import type { Event } from "../core/event.ts";
 import { CANCEL } from "../core/lifecycle.ts";
 import { isTerminal, type JobRecord, type NewJob } from "../core/job.ts";
-import { isFlowParent } from "../core/flow-parent.ts";
-import { callEnded, callEnder, type CallError, detailOf, endingOf, endNotice, type FlowNotice, type StepEnd } from "../core/steps.ts";
+import { isFlowParent, isKeyParent } from "../core/flow-parent.ts";
+import { partitionOf } from "../core/partition.ts";
+import {
+  callEnded,
+  callEnder,
+  type CallError,
+  detailOf,
+  endingOf,
+  endNotice,
+  type FlowNotice,
+  type Notice,
+  type StepEnd,
+} from "../core/steps.ts";
 import { tellFlows, workFlows } from "../flows/deliver.ts";
+import { tellKeys } from "../flows/tell-keys.ts";
+import { atMost } from "../lib/clock.ts";
 import { inBatches } from "../lib/slices.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type StoredNotice } from "../store/store.ts";
 import { type Duty, type DutyParts, letOthersRun } from "./duty.ts";
 
 const BATCH = 500;
+/** A delivery that takes longer goes on, and others do not wait for it. */
+const PATIENCE_MS = 1000;
 
 /**
  * Delivers what jobs tell each other (see Notice in core/steps.ts). Any number of processes may deliver one notice, and a process may die
  * before it drops one: each delivery changes nothing the second time.
+ *
+ * On a Cluster the node of a receiver may be away. Deliveries that fail are reported once the others are done.
  */
 export function deliverDuty(parts: DutyParts): Duty {
-  const { store, restsMs, isStopping } = parts;
+  const { store, clock, restsMs, isStopping } = parts;
+  /** Those whose delivery takes long, by key. */
+  const slow = new Map<string, Notice>();
+  /** Why some failed, until the turn is over. */
+  const troubles: unknown[] = [];
+
+  /** Drops those that were delivered, and returns their keys. */
+  async function tell(some: readonly StoredNotice[]): Promise<string[]> {
+    try {
+      const delivered = await deliver(parts, some);
+      if (delivered.length > 0) await store.dropNotices(delivered);
+      return delivered;
+    } catch (error) {
+      // One of these flows has members where nobody answers: the others do not wait for it.
+      if (some.length > 1 && isOfFlow(some[0]!.notice)) return (await Promise.all(some.map((one) => tell([one])))).flat();
+      troubles.push(error);
+      return [];
+    }
+  }
+
+  async function tellUnlessSlow(some: readonly StoredNotice[]): Promise<string[]> {
+    const telling = tell(some);
+    const delivered = await atMost(clock, PATIENCE_MS, telling);
+    if (delivered !== null) return delivered;
+    for (const { key, notice } of some) slow.set(key, notice);
+    void telling.then(() => some.forEach(({ key }) => slow.delete(key)));
+    return [];
+  }
+
+  /** How long to rest. */
+  function end(): number {
+    const [error] = troubles.splice(0);
+    if (error !== undefined) throw error as Error;
+    return restsMs.deliver;
+  }
+
   return {
     wokenBy: ["notices"],
     async turn() {
-      // They wait for another transaction, until the next turn: those behind them do not.
-      const left: string[] = [];
+      // They wait for another transaction or a node, until the next turn: those behind them do not.
+      const left = new Map<string, Notice>();
       for (;;) {
-        const notices = await store.notices(BATCH, left);
-        if (notices.length === 0) return restsMs.deliver;
-        const delivered = new Set(await deliver(parts, notices));
-        if (delivered.size > 0) await store.dropNotices([...delivered]);
-        left.push(...notices.flatMap(({ key }) => (delivered.has(key) ? [] : key)));
-        if (isStopping()) return restsMs.deliver;
+        const notices = await store.notices(BATCH, [...left.keys(), ...slow.keys()]);
+        if (notices.length === 0) return end();
+        for (const { key, notice } of notices) left.set(key, notice);
+        const cancels = notices.filter(({ notice }) => notice.kind === "cancel");
+        const others = notices.filter(({ notice }) => notice.kind !== "cancel");
+        const told = await Promise.all(apart(others).map((some) => tellUnlessSlow(some)));
+        for (const key of told.flat()) left.delete(key);
+        // A called job that is still to be inserted could not be cancelled.
+        const inserting = new Set([...left.values(), ...slow.values()].map((notice) => notice.kind === "insert" && notice.job.parent?.id));
+        const ready = cancels.filter(({ notice }) => notice.kind === "cancel" && !inserting.has(notice.id));
+        for (const key of ready.length === 0 ? [] : await tellUnlessSlow(ready)) left.delete(key);
+        if (isStopping()) return end();
         await letOthersRun();
       }
     },
   };
+}
+
+/**
+ * What the store delivers in one call: ends of called jobs, what members tell their flows, the work of flows, and for each partition the jobs to
+ * insert there. One that cannot be reached holds up its own only.
+ */
+function apart(notices: readonly StoredNotice[]): StoredNotice[][] {
+  const groups = Map.groupBy(notices, ({ notice }) => {
+    if (notice.kind === "insert") return partitionOf(notice.job.queue);
+    return isOfFlow(notice) ? `flow ${notice.kind}` : notice.kind;
+  });
+  return [...groups.values()];
+}
+
+function isOfFlow(notice: Notice): boolean {
+  return notice.kind === "flow" || (notice.kind === "end" && (isFlowParent(notice.end) || isKeyParent(notice.end)));
 }
 
 /** What a notice says, with the key that drops it. */
@@ -43,9 +117,11 @@ async function deliver(parts: DutyParts, notices: readonly StoredNotice[]): Prom
   const inserts: Keyed<NewJob>[] = [];
   const cancels: Keyed<string>[] = [];
   const endsOfMembers: Keyed<StepEnd>[] = [];
+  const endsOfKeys: Keyed<StepEnd>[] = [];
   const flows: Keyed<FlowNotice>[] = [];
   for (const { key, notice } of notices) {
-    if (notice.kind === "end") (isFlowParent(notice.end) ? endsOfMembers : ends).push([key, notice.end]);
+    if (notice.kind === "end" && isKeyParent(notice.end)) endsOfKeys.push([key, notice.end]);
+    else if (notice.kind === "end") (isFlowParent(notice.end) ? endsOfMembers : ends).push([key, notice.end]);
     else if (notice.kind === "insert") inserts.push([key, notice.job]);
     else if (notice.kind === "flow") flows.push([key, notice]);
     else cancels.push([key, notice.id]);
@@ -56,6 +132,7 @@ async function deliver(parts: DutyParts, notices: readonly StoredNotice[]): Prom
     ...(await cancelCalls(parts, cancels)),
     ...(await tellFlows(parts, endsOfMembers)),
     ...(await workFlows(parts, flows)),
+    ...(await tellKeys(parts, endsOfKeys)),
   ];
 }
 

@@ -3,13 +3,15 @@ import type { LostLease, Settled } from "../core/lease.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Hint, Store } from "../store/store.ts";
 
-export const DUTIES = ["promote", "reclaim", "recur", "prune", "rerank", "deliver"] as const;
+export const DUTIES = ["promote", "reclaim", "recur", "prune", "rerank", "deliver", "expire"] as const;
 export type DutyName = (typeof DUTIES)[number];
 
 /** Work that is repeated. Any number of processes can do it at once; the store makes that safe. */
 export interface Duty {
   /** Hints that end its rest. */
   readonly wokenBy: readonly Hint["topic"][];
+  /** Work in this queue ends its rest, too. */
+  readonly wakesFor?: string | undefined;
   /** Does what is due; returns how long to rest, in milliseconds. */
   turn(): Promise<number>;
 }
@@ -26,7 +28,15 @@ export interface Announce {
 /** The longest rest of each duty: the delay that a lost hint causes. */
 export type RestsMs = Readonly<Record<DutyName, number>>;
 
-export const RESTS_MS: RestsMs = { promote: 1000, reclaim: 5000, recur: 5000, prune: 10_000, rerank: 60_000, deliver: 1000 };
+export const RESTS_MS: RestsMs = {
+  promote: 1000,
+  reclaim: 5000,
+  recur: 5000,
+  prune: 10_000,
+  rerank: 60_000,
+  deliver: 1000,
+  expire: 10_000,
+};
 
 export interface DutyParts {
   readonly store: Store;

@@ -3,9 +3,10 @@ import type { LostLease } from "../core/lease.ts";
 import { DAY_MS } from "../core/time-units.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Loop } from "../lib/loop.ts";
-import type { Store } from "../store/store.ts";
+import type { Hint, Store } from "../store/store.ts";
 import { type Announce, type Duty, DUTIES, type DutyName, type DutyParts, RESTS_MS, type RestsMs } from "./duty.ts";
 import { deliverDuty } from "./deliver.ts";
+import { expireDuty } from "./expire.ts";
 import { promoteDuty } from "./promote.ts";
 import { pruneDuty } from "./prune.ts";
 import { reclaimDuty } from "./reclaim.ts";
@@ -42,6 +43,10 @@ export interface Upkeep {
   stop(): Promise<void>;
 }
 
+function isWoken({ wokenBy, wakesFor }: Duty, hint: Hint): boolean {
+  return wokenBy.includes(hint.topic) || (hint.topic === "work" && hint.queue === wakesFor);
+}
+
 const MAKERS: Readonly<Record<DutyName, (parts: DutyParts) => Duty>> = {
   promote: promoteDuty,
   reclaim: reclaimDuty,
@@ -49,6 +54,7 @@ const MAKERS: Readonly<Record<DutyName, (parts: DutyParts) => Duty>> = {
   prune: pruneDuty,
   rerank: rerankDuty,
   deliver: deliverDuty,
+  expire: expireDuty,
 };
 
 export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
@@ -75,8 +81,7 @@ export function startUpkeep(store: Store, options: UpkeepOptions): Upkeep {
   const unwatch = store.watch((hint) => {
     // If a job is due later than the next turn, that turn will see it.
     const inMs = hint.topic === "due" ? hint.inMs : 0;
-    for (const { duty, loop } of running)
-      if (duty.wokenBy.includes(hint.topic)) loop.wakeWithin(inMs, hint.topic === "notices" ? 0 : hintsApartMs);
+    for (const { duty, loop } of running) if (isWoken(duty, hint)) loop.wakeWithin(inMs, hint.topic === "notices" ? 0 : hintsApartMs);
   });
   for (const { loop } of running) loop.start();
 

@@ -221,6 +221,7 @@ export class Attempt implements HasDeadline, StepsOwner {
   }
 
   #settled(threw: boolean, value: unknown): void {
+    this.#steps?.handlerEnded();
     if (this.isOver) return this.#cameBack();
     this.#end(this.#judge(threw, value));
   }

@@ -2,7 +2,7 @@
  * THE STEPS OF ONE ATTEMPT: what its handler keeps, and what it waits for.
  *
  *   running ─→ quiet      the handler has reached waits that have not ended, no step runs, and a turn of the event loop began nothing new
- *                ↓
+ *                ↓        (if it may go on after a race, it gets a grace first: see race-watch.ts)
  *           suspended     the attempt is over. The waits of the handler never settle, so neither `catch` nor `finally` of it runs
  *
  * The turn of the event loop lets all waits of a `Promise.all` be registered, and lets the handler go on after a step that ran beside a wait.
@@ -11,31 +11,30 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { CallOptions, DefinitionOf, LeaseAnswer, LeasedJob, Leases, SignalUrlOptions, WaitForOptions } from "../client/client.ts";
 import { checkPayload } from "../core/check-payload.ts";
 import { MAX_DELAY_MS } from "../core/duration.ts";
-import { invalid, isStoreTrouble, messageOf, MillraceError } from "../core/errors.ts";
+import { invalid, isStoreTrouble, MillraceError } from "../core/errors.ts";
 import { typeOfKind } from "../core/job-definition.ts";
 import { JOB_DEFAULTS, type JobOptions, readJobOptions } from "../core/job-options.ts";
 import { encodeJson, MAX_PAYLOAD_BYTES } from "../core/json.ts";
 import type { Outcome } from "../core/lifecycle.ts";
-import { schemaOf } from "../core/payload-schema.ts";
 import { readDuration, readTime } from "../core/read-fields.ts";
 import { MAX_LINK_PAYLOAD_BYTES, readLinkTtl } from "../core/signal-links.ts";
-import { fieldOfIssue, type StandardIssue, type StandardSchemaV1 } from "../core/standard-schema.ts";
 import {
   CallFailed,
   type CallError,
   type CallRequest,
   detailOf,
-  MAX_REFUSED,
-  MAX_STEP_BYTES,
   MAX_STEPS,
   type NewStep,
   readStepName,
-  type StepDetail,
+  stepDoesNotFit,
   type StepRecord,
 } from "../core/steps.ts";
 import { A_TIME } from "../core/time-words.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import { retryPauseMs } from "./delayed-reports.ts";
+import { raceGrace, RaceWatch } from "./race-watch.ts";
+import { over, taken } from "./step-errors.ts";
+import { calledJob, describeIssue, detail, encodeValue, parse, waitDetail, withRefusal } from "./step-texts.ts";
 
 /** What the steps need of their attempt. */
 export interface StepsOwner {
@@ -45,6 +44,8 @@ export interface StepsOwner {
   readonly holdsLease: boolean;
   /** Its handler has other jobs in the same call. */
   readonly isOfMany: boolean;
+  /** When it times out, by the monotonic clock; Infinity if it does not. */
+  readonly deadlineAt: number;
   /** The store says that the lease is gone. */
   gone(why: "stale" | "cancelled"): void;
   /** The handler waits, and nothing else of it runs: it never ends by itself. Also told if the attempt is over. */
@@ -67,19 +68,25 @@ export class DurableSteps {
   readonly #leases: Leases;
   readonly #clock: Clock;
   readonly #stored = new Map<string, StepRecord>();
-  /** The store's time less ours, when the steps were read. */
-  #storeAheadMs = 0;
+  /** The store's time less ours. Undefined until somebody asked for it. */
+  #storeAheadMs: number | undefined;
+  #asksForTime: Promise<void> | undefined;
   /** That of the job. One that never had a step is in its first. */
   #life: number | undefined = 1;
   readonly #used = new Set<string>();
   /** How many names were used that no earlier attempt stored. */
   #added = 0;
-  readonly #waits = new Map<string, NewStep>();
+  readonly #waits = new Map<string, NewStep & { readonly reachedAt: number }>();
   readonly #calls: CallRequest[] = [];
   #underWay = 0;
   /** Goes up with everything that the handler begins. */
   #begun = 0;
+  readonly #races = new RaceWatch();
   #isLooking = false;
+  /** What was begun when the grace after a race began, if one did. */
+  #graceAt = -1;
+  /** Aborted when the handler has ended. */
+  readonly #ended = new AbortController();
   #isSuspended = false;
 
   constructor(owner: StepsOwner, leases: Leases, clock: Clock) {
@@ -90,21 +97,25 @@ export class DurableSteps {
 
   /** Reads what earlier attempts kept. False if the lease is gone. Rejects if the store does not answer, after a few tries with pauses. */
   async read(): Promise<boolean> {
+    const page = await this.#ask(MAX_READS);
+    if (page === null) return false;
+    for (const step of page.steps) this.#stored.set(step.name, step);
+    this.#life = page.life;
+    return true;
+  }
+
+  async #ask(most: number): ReturnType<Leases["readSteps"]> {
     const { job, fence } = this.#owner.lease;
-    let page: Awaited<ReturnType<Leases["readSteps"]>> | undefined;
-    for (let failures = 1; page === undefined; failures++) {
+    for (let failures = 1; ; failures++) {
       try {
-        page = await this.#leases.readSteps({ id: job.id, fence });
+        const page = await this.#leases.readSteps({ id: job.id, fence });
+        if (page !== null) this.#storeAheadMs = page.now - this.#clock.now();
+        return page;
       } catch (error) {
-        if (failures === MAX_READS || this.#owner.isOver) throw error;
+        if (failures >= most || !this.#owner.holdsLease) throw error;
         await this.#pause(failures);
       }
     }
-    if (page === null) return false;
-    for (const step of page.steps) this.#stored.set(step.name, step);
-    this.#storeAheadMs = page.now - this.#clock.now();
-    this.#life = page.life;
-    return true;
   }
 
   // ── What a handler calls ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -126,14 +137,19 @@ export class DurableSteps {
   }
 
   async sleep(name: unknown, time: unknown): Promise<void> {
-    return this.#sleepFor(name, readDuration(time, "time", "a time of at most 10 years", MAX_DELAY_MS));
+    const ms = readDuration(time, "time", "a time of at most 10 years", MAX_DELAY_MS);
+    const step = this.#begin(name, "a sleep");
+    return step === null ? never() : this.#sleepFor(step, ms);
   }
 
   async sleepUntil(name: unknown, time: unknown): Promise<void> {
     const at = readTime(time);
-    const now = this.#clock.now();
-    if (at === undefined || at > now + MAX_DELAY_MS) throw invalid("time", `${A_TIME}, at most 10 years ahead`, time);
-    return this.#sleepFor(name, Math.max(0, at - now));
+    if (at === undefined || at > this.#storeNow() + MAX_DELAY_MS) throw invalid("time", `${A_TIME}, at most 10 years ahead`, time);
+    const step = this.#begin(name, "a sleep");
+    if (step === null) return never();
+    // One that is stored keeps its time.
+    if (!this.#stored.has(step)) await this.#whileUnderWay(() => (this.#asksForTime ??= this.#askForTime()));
+    return this.#sleepFor(step, Math.min(MAX_DELAY_MS, Math.max(0, at - this.#storeNow())));
   }
 
   async waitFor(name: unknown, options: WaitForOptions = {}): Promise<unknown> {
@@ -143,13 +159,18 @@ export class DurableSteps {
     const step = this.#begin(name, "a wait");
     if (step === null) return never();
     const stored = this.#stored.get(step);
-    if (stored?.kind === "wait" && stored.state === "timeout") return null;
+    if (stored?.kind === "wait" && stored.state === "timeout") {
+      this.#races.ended(step, "wait", stored.endedAt);
+      return null;
+    }
     const wait: NewStep = { name: step, kind: "wait", state: "open", value: null, untilMs, detail: waitDetail(schema, stored) };
     if (stored?.kind !== "wait" || stored.state !== "done") return this.#wait(wait);
     const payload = parse(stored.value);
-    if (schema === undefined) return payload;
-    const result = await this.#whileUnderWay(async () => schema["~standard"].validate(payload));
-    if (result.issues === undefined) return result.value;
+    const result = schema === undefined ? null : await this.#whileUnderWay(async () => schema["~standard"].validate(payload));
+    if (result?.issues === undefined) {
+      this.#races.ended(step, "wait", stored.endedAt);
+      return result === null ? payload : result.value;
+    }
     await this.#whileUnderWay(() => this.#refuse(wait, stored, describeIssue(result.issues[0])));
     return this.#wait(wait);
   }
@@ -166,6 +187,7 @@ export class DurableSteps {
     const step = this.#begin(name, "a call");
     if (step === null) return never();
     const stored = this.#stored.get(step);
+    if (stored?.kind === "call" && stored.state !== "open") this.#races.ended(step, "call", stored.endedAt);
     if (stored?.kind === "call" && stored.state === "done") return parse(stored.value);
     if (stored?.kind === "call" && stored.state === "failed")
       throw new CallFailed(step, parse(stored.value) as CallError, calledJob(stored));
@@ -181,6 +203,17 @@ export class DurableSteps {
     const ttlMs = readLinkTtl(ttl);
     const text = payload === undefined ? null : encodeJson(payload, "payload", MAX_LINK_PAYLOAD_BYTES);
     return this.#leases.signalUrl(this.#owner.lease.job.id, readStepName(name, "name"), ttlMs, text);
+  }
+
+  /** The time of the store, by which jobs wake: the clock of this machine may be wrong. Ours, while nobody has asked. */
+  #storeNow(): number {
+    return this.#clock.now() + (this.#storeAheadMs ?? 0);
+  }
+
+  async #askForTime(): Promise<void> {
+    if (this.#storeAheadMs !== undefined || (await this.#ask(Infinity)) !== null) return;
+    this.#owner.gone("stale");
+    throw over(this.#owner.lease.job.id);
   }
 
   // ── Waiting ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -207,22 +240,25 @@ export class DurableSteps {
     if (!this.#stored.has(step) && this.#stored.size + this.#added >= MAX_STEPS) throw this.#doesNotFit(step);
     if (!this.#stored.has(step)) this.#added++;
     this.#used.add(step);
+    this.#races.begun(step);
     this.#begun++;
+    this.#lookForQuiet();
     return step;
   }
 
-  #sleepFor(name: unknown, untilMs: number): Promise<void> {
-    const step = this.#begin(name, "a sleep");
-    if (step === null) return never();
+  #sleepFor(step: string, untilMs: number): Promise<void> {
     const stored = this.#stored.get(step);
     const isOver = stored?.kind === "sleep" ? stored.state === "done" : untilMs === 0;
-    return isOver ? Promise.resolve() : this.#wait({ name: step, kind: "sleep", state: "open", value: null, untilMs, detail: null });
+    if (!isOver) return this.#wait({ name: step, kind: "sleep", state: "open", value: null, untilMs, detail: null });
+    this.#races.ended(step, "sleep", stored?.endedAt ?? null);
+    return Promise.resolve();
   }
 
   async #wait(wait: NewStep): Promise<never> {
     const stored = this.#stored.get(wait.name);
     if (stored !== undefined && stored.kind !== wait.kind) await this.#whileUnderWay(() => this.#beginAnew(wait, stored));
-    this.#waits.set(wait.name, wait);
+    this.#waits.set(wait.name, { ...wait, reachedAt: this.#clock.monotonic() });
+    this.#races.waits(wait.name, wait.kind, stored !== undefined);
     this.#lookForQuiet();
     return never();
   }
@@ -247,9 +283,42 @@ export class DurableSteps {
       this.#isLooking = false;
       if (this.#underWay > 0) return;
       if (this.#begun !== before) return this.#lookForQuiet();
-      if (!this.#owner.isOver) this.#isSuspended = true;
-      this.#owner.suspend({ kind: "suspend", waits: [...this.#waits.values()], calls: this.#calls, life: this.#life });
+      if (!this.#races.mayBeLost || this.#owner.isOver) return this.#suspend();
+      if (this.#graceAt === this.#begun) return;
+      this.#graceAt = this.#begun;
+      void this.#suspendAfterGrace();
     });
+  }
+
+  #suspend(): void {
+    if (!this.#owner.isOver) this.#isSuspended = true;
+    const now = this.#clock.monotonic();
+    // They count from where the handler reached them: a step or a grace may have taken its time since.
+    const waits = Array.from(this.#waits.values(), ({ reachedAt, untilMs, ...wait }) => {
+      return { ...wait, untilMs: untilMs === null ? null : Math.max(0, Math.round(untilMs - (now - reachedAt))) };
+    });
+    this.#owner.suspend({ kind: "suspend", waits, calls: this.#calls, life: this.#life });
+  }
+
+  /** Unless the handler begins something meanwhile. Half of the time to the timeout of the attempt is left: to run into it costs a retry. */
+  async #suspendAfterGrace(): Promise<void> {
+    const before = this.#begun;
+    const leftMs = this.#owner.deadlineAt - this.#clock.monotonic();
+    const isAwake = (): boolean => this.#begun !== before || this.#ended.signal.aborted;
+    await raceGrace(this.#clock, leftMs / 2, async () => isAwake() || (await this.#hasWaitEnded()), this.#ended.signal);
+    if (!isAwake()) this.#suspend();
+  }
+
+  /** Or the lease is gone. A read that fails is not repeated: the next look reads again. */
+  async #hasWaitEnded(): Promise<boolean> {
+    const { job, fence } = this.#owner.lease;
+    const page = await this.#leases.readSteps({ id: job.id, fence }).catch(() => undefined);
+    return page === null || page?.steps.some(({ name, state }) => state !== "open" && this.#waits.has(name)) === true;
+  }
+
+  /** The handler has returned or thrown. */
+  handlerEnded(): void {
+    this.#ended.abort();
   }
 
   // ── Storing ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -292,16 +361,13 @@ export class DurableSteps {
   }
 
   #doesNotFit(step: string): MillraceError {
-    const message = `step "${step}" does not fit: a job keeps at most ${MAX_STEPS} steps, and 8 MiB of results in all`;
-    return new MillraceError("invalid_input", message, { field: "name", jobId: this.#owner.lease.job.id });
+    return stepDoesNotFit(step, this.#owner.lease.job.id);
   }
 
   /** The signal does not fit the wait: it is remembered with its error, and the name is free for another signal. */
   async #refuse(wait: NewStep, stored: StepRecord, error: string): Promise<void> {
-    const refused = [...(detailOf(stored).refused ?? []), { at: this.#clock.now() + this.#storeAheadMs, by: stored.by, error }].slice(
-      -MAX_REFUSED,
-    );
-    const untilMs = stored.until === null ? wait.untilMs : Math.max(0, stored.until - this.#clock.now() - this.#storeAheadMs);
+    const refused = withRefusal(stored, this.#storeNow(), error);
+    const untilMs = stored.until === null ? wait.untilMs : Math.max(0, stored.until - this.#storeNow());
     await this.#keep({ ...wait, untilMs, detail: detail({ ...detailOf(wait), refused }) });
   }
 
@@ -325,49 +391,4 @@ export class DurableSteps {
 /** A wait of a suspended attempt. Nobody holds on to it but the handler, which goes with it. */
 function never(): Promise<never> {
   return new Promise(() => {});
-}
-
-function over(jobId: string): MillraceError {
-  return new MillraceError("stale_lease", "the attempt is over: its context can no longer be used", { jobId });
-}
-
-function taken(step: string, { kind }: StepRecord): MillraceError {
-  const what = kind === "wait" ? "a signal" : `a ${kind}`;
-  const message = `the name "${step}" belongs to ${what} of this job: give the call a name of its own`;
-  return new MillraceError("invalid_input", message, { field: "name" });
-}
-
-function parse(text: string | null): unknown {
-  return text === null ? undefined : (JSON.parse(text) as unknown);
-}
-
-function encodeValue(value: unknown, what: string): string | null {
-  try {
-    return value === undefined ? null : encodeJson(value, "result", MAX_STEP_BYTES);
-  } catch (error) {
-    throw new MillraceError("invalid_input", `${what} cannot be stored: ${messageOf(error)}`, { field: "result", cause: error });
-  }
-}
-
-function describeIssue(issue: StandardIssue | undefined): string {
-  return issue === undefined ? "it does not match the schema" : `${fieldOfIssue(issue)}: ${issue.message}`;
-}
-
-function detail(of: StepDetail): string {
-  return JSON.stringify(of);
-}
-
-/** What a wait tells senders of signals: its schema as JSON Schema, if it has one. */
-function waitDetail(schema: StandardSchemaV1 | undefined, stored: StepRecord | undefined): string | null {
-  const known = schema === undefined ? null : schemaOf(schema, undefined);
-  const refused = stored === undefined ? undefined : detailOf(stored).refused;
-  if (known === null && refused === undefined) return null;
-  return detail({
-    ...(known === null ? {} : { schema: JSON.parse(known.text) as unknown }),
-    ...(refused === undefined ? {} : { refused }),
-  });
-}
-
-function calledJob(step: StepRecord): string | null {
-  return detailOf(step).call?.id ?? null;
 }

@@ -1,8 +1,11 @@
 import { describe, expect } from "vitest";
+import { errorGroup } from "../../src/core/error-group.ts";
+import { MAX_GROUPS } from "../../src/core/error-tally.ts";
 import type { BulkOperation, BulkRequest, Client, JobInput } from "../../src/client/client.ts";
 import type { Status } from "../../src/core/job.ts";
 import { until } from "../faults/until.ts";
 import type { Promises } from "./client.ts";
+import { dieAtOnce } from "./die-at-once.ts";
 
 const MISSING_ID = "0190d2f0-7b1a-7abc-8def-0123456789ab";
 
@@ -16,8 +19,8 @@ export function bulkSuite(promises: Promises): void {
         { type: "sms", message: "no user 333" },
         { type: "sms", message: "disk full" },
       ]);
-      const { groups, isCapped } = await client.dead.groups();
-      expect(isCapped).toBe(false);
+      const { groups, ...more } = await client.dead.groups();
+      expect(more).toEqual({ isCapped: false, hasMore: false });
       expect(groups).toMatchObject([
         { name: "Boom", count: 3, types: ["mail", "sms"] },
         { name: "Boom", message: "disk full", count: 1, types: ["sms"] },
@@ -30,9 +33,9 @@ export function bulkSuite(promises: Promises): void {
       expect((await client.dead.groups({ type: "sms" })).groups.map(({ count }) => count)).toEqual([1, 1]);
 
       expect((await client.dead.groups({ group: disk.group })).groups).toEqual([disk]);
-      expect(await client.dead.groups({ q: "NO USER" })).toEqual({ groups: [users], isCapped: false });
+      expect(await client.dead.groups({ q: "NO USER" })).toEqual({ groups: [users], isCapped: false, hasMore: false });
       expect((await client.dead.groups({ q: "user", type: "mail" })).groups).toMatchObject([{ group: users.group, count: 2 }]);
-      expect(await client.dead.groups({ q: "nowhere" })).toEqual({ groups: [], isCapped: false });
+      expect(await client.dead.groups({ q: "nowhere" })).toEqual({ groups: [], isCapped: false, hasMore: false });
       expect((await client.dead.groups({ q: disk.sampleJobId })).groups).toEqual([disk]);
 
       expect((await client.list({ group: users.group })).jobs).toHaveLength(3);
@@ -43,6 +46,23 @@ export function bulkSuite(promises: Promises): void {
       for (const bad of ["nonsense", "", 7, "ABCDEFABCDEF"]) {
         await expect(client.list({ group: bad as string })).rejects.toMatchObject({ code: "invalid_input", field: "group" });
       }
+    });
+
+    promises("are counted exactly even if there are more groups than are listed", async (client) => {
+      // Two jobs of each error, but one of the last.
+      const messages = Array.from({ length: MAX_GROUPS + 1 }, (_, index) => "x".repeat(index + 1));
+      await client.enqueueMany(messages.flatMap((type, index) => (index === MAX_GROUPS ? [{ type }] : [{ type }, { type }])));
+      await dieAtOnce(client, "default", (type) => type);
+      for (const filter of [{}, { q: "x" }]) {
+        const { groups, ...more } = await client.dead.groups(filter);
+        expect(more).toEqual({ isCapped: false, hasMore: true });
+        expect(groups.map(({ count }) => count)).toEqual(Array.from({ length: MAX_GROUPS }, () => 2));
+      }
+      const smallest = errorGroup("Boom", messages.at(-1)!);
+      const found = { groups: [{ group: smallest, count: 1 }], isCapped: false, hasMore: false };
+      expect(await client.dead.groups({ group: smallest })).toMatchObject(found);
+      const largest = errorGroup("Boom", messages[0]!);
+      expect(await client.dead.groups({ group: largest })).toMatchObject({ groups: [{ count: 2 }], isCapped: false, hasMore: false });
     });
   });
 

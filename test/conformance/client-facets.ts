@@ -2,6 +2,7 @@ import { describe, expect } from "vitest";
 import { Discard } from "../../src/core/control-errors.ts";
 import type { Client, JobFilter, JobPage } from "../../src/client/client.ts";
 import type { Promises } from "./client.ts";
+import { dieAtOnce } from "./die-at-once.ts";
 
 const FAILS = (): never => {
   throw new Discard("no route");
@@ -73,15 +74,28 @@ export function facetSuite(promises: Promises): void {
         { value: "globex", count: 2 },
         { value: "42", count: 1 },
       ];
-      expect(await client.facets("customer")).toEqual({ values, without: 1, isCapped: false });
+      expect(await client.facets("customer")).toEqual({ values, without: 1, isCapped: false, hasMore: false });
       expect(await client.facets("customer", { queue: "mail", status: "dead", where: { "order.region": "eu" } })).toMatchObject({ values });
       expect(await client.facets("customer", { q: "globex" })).toMatchObject({ values: values.slice(0, 1) });
       expect((await client.dead.groups({ queue: "mail", where: { customer: "globex" } })).groups).toMatchObject([{ count: 2 }]);
       expect(await client.dead.retry({ queue: "mail", where: { customer: "globex" } })).toBe(2);
       expect((await client.facets("customer")).values).toEqual(values.slice(1));
-      const nobody = { values: [], without: 2, isCapped: false };
+      const nobody = { values: [], without: 2, isCapped: false, hasMore: false };
       expect(await client.facets("constructor")).toEqual(nobody);
       expect(await client.facets("constructor", { where: { "order.region": "eu" } })).toEqual(nobody);
+    });
+
+    promises("with more values than are listed are counted exactly nevertheless", async (client) => {
+      await client.configure("mail", { facets: ["customer"] });
+      // Two jobs of each customer, but one of the last.
+      const all = Array.from({ length: 51 }, (_, index) => `customer-${index}`);
+      await client.enqueueMany([...all, ...all.slice(0, 50)].map((customer) => ({ type: "mail", payload: { customer }, queue: "mail" })));
+      await dieAtOnce(client, "mail", () => "no route");
+      for (const filter of [{}, { q: "customer" }]) {
+        const { values, ...more } = await client.facets("customer", filter);
+        expect(more).toEqual({ without: 0, isCapped: false, hasMore: true });
+        expect(values.map(({ count }) => count)).toEqual(Array.from({ length: 50 }, () => 2));
+      }
     });
 
     promises(

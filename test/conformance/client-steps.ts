@@ -4,7 +4,8 @@ import type { Client, Context, JobStep } from "../../src/client/client.ts";
 import { defineJob } from "../../src/client/define-job.ts";
 import type { Event } from "../../src/core/event.ts";
 import { JsonText, valueOf } from "../../src/core/json-text.ts";
-import { CallFailed } from "../../src/core/steps.ts";
+import { schemaOf } from "../../src/core/payload-schema.ts";
+import { CallFailed, MAX_REFUSAL_BYTES, MAX_STEPS, MAX_WAIT_SCHEMA_BYTES } from "../../src/core/steps.ts";
 import { MISSING_ID } from "../unit/http/open-api.ts";
 import type { Promises } from "./client.ts";
 
@@ -150,6 +151,47 @@ export function stepSuite(promises: Promises): void {
       },
     );
 
+    promises(
+      "publishes the schema of a wait only if it is small: a larger one checks the signal when the wait takes it",
+      async (client) => {
+        const of = (description: string): z.ZodObject => z.object({ by: z.string().describe(description) });
+        const around = schemaOf(of(""), undefined)!.text.length;
+        const fits = of("x".repeat(MAX_WAIT_SCHEMA_BYTES - around));
+        const large = of("x".repeat(MAX_WAIT_SCHEMA_BYTES - around + 1));
+        const id = await start(client, (ctx) => Promise.all([ctx.waitFor("a", { schema: fits }), ctx.waitFor("b", { schema: large })]));
+        await isSuspended(client, id);
+        expect(await stepOf(client, id, "a")).toMatchObject({ schema: { type: "object" } });
+        expect(await stepOf(client, id, "b")).toMatchObject({ schema: null });
+        expect(await client.signal(id, "b", { by: 7 })).toEqual({ accepted: true });
+        await eventually(
+          () => stepOf(client, id, "b"),
+          ({ state, refused }) => state === "open" && refused.length === 1,
+        );
+        await isSuspended(client, id);
+        for (const name of ["a", "b"]) expect(await client.signal(id, name, { by: "ann" })).toEqual({ accepted: true });
+        expect(await client.wait(id)).toMatchObject({ result: [{ by: "ann" }, { by: "ann" }] });
+      },
+    );
+
+    promises("goes on waiting after a signal whose error is long: the error is cut", async (client, { direct }) => {
+      const long = `${"ä".repeat(700)}😀`.repeat(3);
+      const schema = z.object({ by: z.string({ error: long }) });
+      const id = await start(client, async (ctx) => ctx.waitFor("approval", { schema }), {}, { maxRetries: 0 });
+      await isSuspended(client, id);
+      for (const n of [1, 2]) {
+        expect(await direct.signal(id, "approval", { by: n }, { id: `bad ${n}` })).toEqual({ accepted: true });
+        const { refused } = await eventually(
+          () => stepOf(client, id, "approval"),
+          (step) => step.state === "open" && step.refused.length === n,
+        );
+        expect(Buffer.byteLength(refused.at(-1)!.error)).toBeLessThanOrEqual(MAX_REFUSAL_BYTES);
+        expect(refused.at(-1)!.error).toMatch(/^payload\.by: ä{400,}$/);
+        await isSuspended(client, id);
+      }
+      expect(await client.signal(id, "approval", { by: "ann" })).toEqual({ accepted: true });
+      expect(await client.wait(id)).toMatchObject({ status: "completed", result: { by: "ann" } });
+    });
+
     promises("is told why a called job failed, and may catch it", async (client) => {
       const id = await start(
         client,
@@ -221,6 +263,27 @@ export function stepSuite(promises: Promises): void {
       const job = await client.wait(id);
       expect(job.error?.message).toMatch(/step "step 8" does not fit: a job keeps at most 1000 steps, and 8 MiB/);
       expect(await client.steps(id)).toHaveLength(8);
+    });
+
+    promises("keeps at most 1,000 steps, also if its worker does not count: an attempt that waits for more has failed", async (client) => {
+      const { id } = await client.enqueue("onboard", null, { maxRetries: 0 });
+      const claim = { workerId: "w1", queues: ["default"], types: "*", limit: 1, leaseMs: 60_000, turn: 1, again: false } as const;
+      const suspend = async (names: readonly string[]): Promise<unknown> => {
+        // Some engines wake a job by the clock, others at once.
+        const { jobs } = await eventually(
+          () => client.leases.exchange([], claim),
+          (answer) => answer.jobs.length === 1,
+        );
+        const waits = names.map((name) => ({ name, kind: "sleep", state: "open", value: null, untilMs: 0, detail: null }) as const);
+        const report = { id, fence: jobs[0]!.fence, outcome: { kind: "suspend", waits, calls: [] } } as const;
+        return (await client.leases.exchange([report], null)).results[0];
+      };
+      const names = Array.from({ length: MAX_STEPS }, (_, index) => `nap ${index}`);
+      for (const some of [names.slice(0, 600), names.slice(600), names.slice(300, 700)]) expect(await suspend(some)).toBe("ok");
+      expect(await suspend(["nap 7", "one more"])).toBe("ok");
+      const job = await client.wait(id);
+      expect(job).toMatchObject({ status: "dead", error: { message: expect.stringContaining('step "one more" does not fit') as string } });
+      expect(await client.steps(id)).toHaveLength(MAX_STEPS);
     });
 
     promises("that is restarted hears nothing of the job that it called before", async (client) => {

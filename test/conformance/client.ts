@@ -1,6 +1,7 @@
 import { describe, test } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import { bulkSuite } from "./client-bulk.ts";
+import { coalesceSuite } from "./client-coalesce.ts";
 import { facetSuite } from "./client-facets.ts";
 import { flowSuite } from "./client-flows.ts";
 import { hookSuite } from "./client-hooks.ts";
@@ -31,6 +32,7 @@ export function clientSuite(source: ClientSource): void {
   describe(`a client ${source.name}`, () => {
     jobSuite(promises);
     bulkSuite(promises);
+    coalesceSuite(promises);
     facetSuite(promises);
     flowSuite(promises);
     internalSuite(promises);
@@ -58,6 +60,7 @@ export function mainPathSuite(source: ClientSource): void {
   describe(`a client ${source.name}`, () => {
     jobSuite(promises);
     bulkSuite(promises);
+    coalesceSuite(promises);
     facetSuite(promises);
     flowSuite(promises);
     internalSuite(promises);

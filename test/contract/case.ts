@@ -1,5 +1,5 @@
 /** What one case of the contract tests says: how a status of a route is provoked. */
-import type { Client, LeasedJob } from "../../src/client/client.ts";
+import type { Client, CreatedFlow, LeasedJob } from "../../src/client/client.ts";
 import type { ConnectOptions } from "../../src/connect.ts";
 import type { ProblemCode } from "../../src/http/problem-codes.ts";
 import type { Server, ServerOptions } from "../../src/http/server.ts";
@@ -49,22 +49,19 @@ export class World {
   async running(): Promise<LeasedJob> {
     const queue = this.name("queue");
     await this.client.enqueue("task", null, { queue });
-    const claim = { workerId: "w1", queues: [queue], types: "*", limit: 1, leaseMs: 60_000, turn: 1, again: false } as const;
-    const { jobs } = await this.client.leases.exchange([], claim);
-    return jobs[0]!;
+    return this.#claim(queue);
   }
 
   async completed(): Promise<string> {
-    const { job, fence } = await this.running();
-    await this.client.leases.exchange([{ id: job.id, fence, outcome: { kind: "completed", result: "1", runMs: 1 } }], null);
-    return job.id;
+    const leased = await this.running();
+    await this.#end(leased, "completed");
+    return leased.job.id;
   }
 
   async dead(): Promise<string> {
-    const { job, fence } = await this.running();
-    const error = { name: "Error", message: "it broke", stack: null, kind: "error" } as const;
-    await this.client.leases.exchange([{ id: job.id, fence, outcome: { kind: "discard", error, runMs: 1 } }], null);
-    return job.id;
+    const leased = await this.running();
+    await this.#end(leased, "dead");
+    return leased.job.id;
   }
 
   /** A job whose handler waits for the signal `approval`, which must be an object with `by`. */
@@ -84,6 +81,25 @@ export class World {
     return job.id;
   }
 
+  /** A flow of two members, the second after the first, whose first one runs. */
+  async flow(): Promise<CreatedFlow & { readonly running: LeasedJob }> {
+    const queue = this.name("queue");
+    const flow = await this.client.flow([
+      { name: "a", type: "task", queue },
+      { name: "b", type: "task", queue, after: "a" },
+    ]);
+    return { ...flow, running: await this.#claim(queue) };
+  }
+
+  /** A flow of one member, which has ended so. */
+  async endedFlow(outcome: "completed" | "dead", key?: string): Promise<CreatedFlow> {
+    const queue = this.name("queue");
+    const flow = await this.client.flow([{ name: "a", type: "task", queue }], { key });
+    await this.#end(await this.#claim(queue), outcome);
+    await this.client.flows.wait(flow.id);
+    return flow;
+  }
+
   /** A queue that takes no more. */
   async full(): Promise<string> {
     const queue = this.name("queue");
@@ -96,5 +112,18 @@ export class World {
     const name = this.name("schedule");
     await this.client.schedules.upsert({ name, every: "1h", type: "task", payload: null, queue });
     return name;
+  }
+
+  async #claim(queue: string): Promise<LeasedJob> {
+    const claim = { workerId: "w1", queues: [queue], types: "*", limit: 1, leaseMs: 60_000, turn: 1, again: false } as const;
+    const { jobs } = await this.client.leases.exchange([], claim);
+    return jobs[0]!;
+  }
+
+  async #end({ job, fence, facts }: LeasedJob, how: "completed" | "dead"): Promise<void> {
+    const error = { name: "Error", message: "it broke", stack: null, kind: "error" } as const;
+    const outcome =
+      how === "completed" ? ({ kind: "completed", result: "1", runMs: 1 } as const) : ({ kind: "discard", error, runMs: 1 } as const);
+    await this.client.leases.exchange([{ id: job.id, fence, outcome, facts }], null);
   }
 }

@@ -8,6 +8,7 @@ import { auditCases } from "./cases/audit.ts";
 import { bulkCases } from "./cases/bulk.ts";
 import { dashboardCases } from "./cases/dashboard.ts";
 import { deadCases } from "./cases/dead.ts";
+import { flowCases } from "./cases/flows.ts";
 import { jobCases } from "./cases/jobs.ts";
 import { leaseStepCases } from "./cases/lease-steps.ts";
 import { leaseCases } from "./cases/leases.ts";
@@ -22,6 +23,7 @@ import { usualCase } from "./usual-cases.ts";
 const SPECIAL: Readonly<Partial<Record<RouteName, readonly Case[]>>> = {
   ...jobCases,
   ...stepCases,
+  ...flowCases,
   ...deadCases,
   ...bulkCases,
   ...auditCases,

@@ -15,9 +15,9 @@ type Provoke = (good: Case, route: Route) => Partial<Case> & Pick<Case, "ask">;
 
 const PROVOKED: Partial<Record<ProblemCode, Provoke>> = {
   unauthorized: (good) => ({ ...good, server: { ...good.server, keys: [KEY] } }),
-  forbidden: (good, { scope }) => ({
+  forbidden: (good, { scope, alsoFor }) => ({
     ...changed(good, (asked) => ({ ...asked, headers: { ...asked.headers, "x-api-key": KEY } })),
-    server: { ...good.server, keys: [`narrow:${otherScopes(scope).join("+")}:${KEY}`] },
+    server: { ...good.server, keys: [`narrow:${otherScopes([scope, alsoFor]).join("+")}:${KEY}`] },
   }),
   rate_limited: (good) => ({ ...good, server: { ...good.server, limiter: { take: () => 5000 } } }),
   overloaded: (good) => ({ ...good, server: { ...good.server, limits: { requests: 0 } } }),
@@ -70,8 +70,8 @@ function missing(name: string): string {
   return name === "id" ? MISSING_ID : "not-there";
 }
 
-function otherScopes(scope: Scope | "open"): Scope[] {
-  return SCOPES.filter((each) => each !== scope);
+function otherScopes(scopes: readonly (Scope | "open" | undefined)[]): Scope[] {
+  return SCOPES.filter((each) => !scopes.includes(each));
 }
 
 function refusing(code: "store_unavailable" | "store_full"): (client: Client) => Client {

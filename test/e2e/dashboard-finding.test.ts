@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { errorGroup } from "../../src/core/error-group.ts";
+import { dieAtOnce } from "../conformance/die-at-once.ts";
 import { eventually, letDie, stage } from "./dashboard/fixture.ts";
 
 const open = stage();
@@ -199,4 +200,55 @@ test("which customer's jobs fail? Two clicks from the overview, and each answer 
   await page.locator("tr[data-job] a[data-open]").first().click();
   await page.getByRole("link", { name: "customer globex" }).click();
   await eventually(() => page.locator("tr[data-job]").count()).toBe(2);
+});
+
+test("a store with more values and errors than the page lists shows exact numbers, and how many it would retry", async () => {
+  const { client, visit } = await open();
+  await client.configure("mail", { facets: ["customer"] });
+  const names = Array.from({ length: 101 }, (_, index) => "x".repeat(index + 1));
+  await client.enqueueMany(
+    names.flatMap((type) => Array.from({ length: 2 }, () => ({ type, queue: "mail", payload: { customer: type } }))),
+  );
+  await dieAtOnce(client, "mail", (type) => type);
+  const page = await visit("dead");
+  const errors = page.getByRole("list", { name: "Errors" });
+  await eventually(() => errors.getByRole("listitem").count()).toBe(5);
+  await errors.getByRole("button", { name: "Retry 2" }).first().waitFor();
+  await page.getByText("at least 100 error groups").waitFor();
+  await page.getByRole("button", { name: "Show the largest 100 errors" }).click();
+  await eventually(() => errors.getByRole("listitem").count()).toBe(100);
+  expect(await errors.innerText()).not.toContain("at least");
+  const values = page.getByRole("list", { name: "Failures by customer" });
+  await eventually(() => values.getByRole("listitem").count()).toBe(8);
+  await page.getByText("There are more values.").waitFor();
+  await page.getByRole("button", { name: "Show the largest 50 values" }).click();
+  await eventually(() => values.getByRole("listitem").count()).toBe(50);
+  expect(await values.innerText()).not.toContain("at least");
+  await page.getByRole("button", { name: "Show fewer" }).first().click();
+  await eventually(() => values.getByRole("listitem").count()).toBe(8);
+});
+
+test("failures of a queue without facets lead to its settings, and then the page counts them by customer", async () => {
+  const { client, visit } = await open();
+  const page = await visit("dead");
+  await page.getByText("No dead letters").waitFor();
+  expect(await page.getByText("failures by customer").count()).toBe(0);
+  const names = Array.from({ length: 10 }, (_, index) => `customer-${index}`);
+  const enqueueAll = () => client.enqueueMany(names.map((customer) => ({ type: "send", queue: "mail", payload: { customer } })));
+  await enqueueAll();
+  await dieAtOnce(client, "mail", () => "no route");
+  await page.getByText("To see failures by customer").getByRole("link", { name: "mail" }).click();
+  const dialog = page.getByRole("dialog", { name: "Settings of mail" });
+  await dialog.getByRole("textbox", { name: "Facets" }).fill("customer");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await eventually(async () => (await client.queue("mail"))?.facets).toMatchObject([{ field: "customer" }]);
+  await enqueueAll();
+  await dieAtOnce(client, "mail", () => "no route");
+  await page.getByRole("link", { name: /^Dead letters/ }).click();
+  const values = page.getByRole("list", { name: "Failures by customer" });
+  await eventually(() => values.getByRole("listitem").count()).toBe(8);
+  await page.getByText("Jobs that are dead or failed now").waitFor();
+  await page.getByRole("button", { name: "Show all 10 values" }).click();
+  await eventually(() => values.getByRole("listitem").count()).toBe(10);
+  expect(await page.getByText("To see failures by customer").count()).toBe(0);
 });

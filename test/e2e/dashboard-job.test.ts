@@ -429,6 +429,40 @@ describe("schedules", () => {
     await page.getByText("No schedules").waitFor();
   });
 
+  test("of a type with a schema show its form, what the server refuses at its fields, and fields that the form does not know", async () => {
+    const { client, visit } = await open();
+    const properties = { month: { type: "integer" }, format: { enum: ["pdf", "html"] } };
+    const report = defineJob({ type: "report:make", jsonSchema: { type: "object", properties, required: ["month"] } });
+    await using _worker = client.work([report.handle(() => null)]);
+    await eventually(async () => (await client.types())[0]?.schema ?? null).toMatchObject({ type: "object" });
+    const page = await visit("schedules");
+    await page.getByRole("main").getByRole("button", { name: "New schedule" }).first().click();
+    const dialog = page.getByRole("dialog", { name: "New schedule" });
+    await dialog.getByLabel("Name").fill("monthly");
+    await dialog.getByLabel("Payload").waitFor();
+    await dialog.getByLabel("Job type").fill("report:make");
+    await page.keyboard.press("Tab");
+    await dialog.getByLabel("month", { exact: true }).fill("1.5");
+    await dialog.getByLabel("format").selectOption("html");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.getByText("This must be integer").waitFor();
+    await dialog.getByLabel("month", { exact: true }).fill("3");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.locator("[data-schedule=monthly]").waitFor();
+    expect(await client.schedules.get("monthly")).toMatchObject({ payload: { month: 3, format: "html" } });
+
+    await client.schedules.upsert({ name: "monthly", cron: "0 3 1 * *", type: "report:make", payload: { month: 3, to: "ann" } });
+    await page.reload();
+    await page.locator("[data-schedule=monthly]").getByRole("button", { name: "Change monthly" }).click();
+    await page.getByRole("menuitem", { name: "Edit" }).click();
+    const edit = page.getByRole("dialog", { name: "Edit monthly" });
+    await edit.getByLabel("month", { exact: true }).fill("4");
+    await edit.getByRole("button", { name: "JSON", exact: true }).click();
+    expect(JSON.parse(await edit.getByLabel("Payload", { exact: true }).inputValue())).toEqual({ month: 4, to: "ann" });
+    await edit.getByRole("button", { name: "Save" }).click();
+    await eventually(async () => (await client.schedules.get("monthly"))?.payload).toEqual({ month: 4, to: "ann" });
+  });
+
   test("show what the reader did, also when other news wait for the pointer to leave the list", async () => {
     const { client, visit } = await open();
     const nightly = { name: "nightly", cron: "15 3 * * *", type: "clean:up", payload: {} };

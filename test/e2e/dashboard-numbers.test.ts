@@ -9,8 +9,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Client } from "../../src/client/client.ts";
 import type { JobSummary } from "../../src/core/job.ts";
 import type { WorkerEntry } from "../../src/core/worker-entry.ts";
-import { byGroup, byLevel, byStatus, type Census, countIn, inQueue, takeCensus, WAITING } from "../numbers/census.ts";
-import { type Contents, contents, fill, type Filled, keepBeating } from "../numbers/contents.ts";
+import { byCustomer, byGroup, byLevel, byStatus, type Census, countIn, inQueue, takeCensus, WAITING } from "../numbers/census.ts";
+import { type Contents, contents, FACET, facetIn, fill, type Filled, keepBeating } from "../numbers/contents.ts";
 import { expectedFindings } from "../numbers/expected-findings.ts";
 import { launchBrowser, Profile } from "./dashboard/browser.ts";
 import { eventually } from "./dashboard/fixture.ts";
@@ -107,7 +107,8 @@ const sum = (workers: readonly WorkerEntry[], figure: "slots" | "runningCount" |
 
 const counted = (number: number, thing: string): string => `${number.toLocaleString("en-US")} ${thing}${number === 1 ? "" : "s"}`;
 
-async function checkOverview(page: Page, { census, given, totals, workers, internalWorkers }: Facts): Promise<void> {
+async function checkOverview(page: Page, facts: Facts): Promise<void> {
+  const { census, given, totals, workers } = facts;
   const { users } = census;
   const badges = (): Promise<(string | null)[]> =>
     page.locator('nav[aria-label="Pages"] a span[title]').evaluateAll((all) => all.map((badge) => badge.getAttribute("title")));
@@ -150,7 +151,7 @@ async function checkOverview(page: Page, { census, given, totals, workers, inter
   );
 
   const attention = page.getByRole("region", { name: "What needs attention" });
-  const findings = expectedFindings(census, given, { totals, workers, internalWorkers }).length;
+  const findings = expectedFindings(census, given, facts).length;
   const head = findings === 0 ? "Nothing needs attention." : `${findings} ${findings === 1 ? "thing needs" : "things need"} attention`;
   await attention.getByText(head, { exact: true }).waitFor();
   const dead = countIn(users, "dead");
@@ -163,16 +164,16 @@ async function checkQueues(page: Page, { census: { all, users }, given }: Facts)
   const cards = async (): Promise<unknown> =>
     Object.fromEntries((await linesOf(page.locator("main li > a"))).map((lines) => [lines[0], lines.find((line) => /^\d+$/.test(line))]));
   await eventually(cards).toEqual(Object.fromEntries(Object.entries(levels).map(([level, count]) => [level, String(count)])));
-  const rowOf = (name: string, { paused, capacity }: Contents["settings"]["mail"]): Record<string, string> => {
+  const rowOf = (name: string, { paused, capacity }: Pick<Contents["settings"]["mail"], "paused" | "capacity">): Record<string, string> => {
     const jobs = inQueue(all, name);
-    const { pending, running, scheduled, retrying, dead, completed } = byStatus(jobs);
+    const { pending, running, scheduled, retrying, blocked, dead, completed } = byStatus(jobs);
     return {
       Queue: paused ? `${name} paused` : name,
       Pending: `${pending}`,
       Running: `${running}`,
       Scheduled: `${scheduled}`,
       Retrying: `${retrying}`,
-      Blocked: "0",
+      Blocked: `${blocked}`,
       Dead: `${dead}`,
       Completed: `${completed}`,
       Oldest: pending === 0 ? "–" : (expect.stringMatching(/^\d+ [sm]$/) as string),
@@ -264,15 +265,19 @@ async function checkOperations(page: Page, given: Contents, client: Client): Pro
 async function checkAudit(page: Page, { jobs, settings, operations, schedules }: Contents): Promise<void> {
   const count = (...fates: string[]): number => jobs.filter(({ fate }) => fates.includes(fate)).length;
   const isNew = (queue: string): boolean => queue !== "quiet" && jobs.every((job) => job.queue !== queue);
+  const all = Object.values(settings);
   const entries = {
     "": 0,
     "Job retried": count("revived"),
     "Job cancelled": count("cancelled", "stopped"),
     "Job deleted": count("removed"),
     "Bulk operation started": operations.length,
-    // That quiet keeps no dead letters, each capacity that was not so before, and each queue that did not exist.
-    "Queue settings changed": 1 + Object.entries(settings).filter(([queue, { capacity }]) => capacity !== null || isNew(queue)).length,
-    "Queue paused": Object.values(settings).filter(({ paused }) => paused).length,
+    // That quiet keeps no dead letters, each facet, each capacity that was not so before, and each queue that did not exist.
+    "Queue settings changed":
+      1 +
+      all.filter(({ hasFacet }) => hasFacet).length +
+      Object.entries(settings).filter(([queue, { capacity, hasFacet }]) => capacity !== null || (isNew(queue) && !hasFacet)).length,
+    "Queue paused": all.filter(({ paused }) => paused).length,
     "Schedule saved": schedules,
     "Schedule paused": schedules,
   };
@@ -312,7 +317,7 @@ async function listed(page: Page, total: number): Promise<void> {
   await page.getByText(`${counted(count, "job")} on this page`).waitFor();
 }
 
-async function checkDead(page: Page, go: Go, { census: { all, users } }: Facts): Promise<void> {
+async function checkDead(page: Page, go: Go, { census: { all, users }, given, customers }: Facts): Promise<void> {
   for (const [address, jobs] of [
     ["dead", users],
     ["dead?internal=true", all],
@@ -326,7 +331,18 @@ async function checkDead(page: Page, go: Go, { census: { all, users } }: Facts):
     await eventually(async () => (await groups.allInnerTexts()).map(Number)).toEqual(byGroup(dead));
     const buttons = page.locator("li[data-group]").getByRole("button", { name: /^Retry [\d,]+$/ });
     expect(await buttons.allInnerTexts()).toEqual(byGroup(dead).map((count) => `Retry ${count}`));
+    await checkFacets(page, byCustomer(dead, facetIn(given, customers)), given);
   }
+}
+
+/** The card of failures by customer, if a queue declares that; if none does, nothing is counted. */
+async function checkFacets(page: Page, { values, without }: ReturnType<typeof byCustomer>, { settings }: Contents): Promise<void> {
+  const card = page.locator("section", { has: page.getByRole("heading", { name: `Failures by ${FACET}` }) });
+  if (!Object.values(settings).some(({ hasFacet }) => hasFacet)) return expect(await card.count()).toBe(0);
+  await eventually(() => linesOf(card.getByRole("listitem"))).toEqual(values.map(({ value, count }) => [value, String(count)]));
+  const note = await card.locator("p").innerText();
+  if (without > 0) expect(note).toContain(`${without} without ${FACET}.`);
+  else expect(note).not.toContain("without");
 }
 
 async function checkWorkers(page: Page, { workers, internalWorkers }: Facts): Promise<void> {

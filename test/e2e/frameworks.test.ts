@@ -205,6 +205,18 @@ describe("Next.js", () => {
   });
 });
 
+test("instrumentation.ts of Next.js opens client and server before the first request, so schedules fire", async () => {
+  const url = `sqlite:${join(folder, "next-schedules.db")}`;
+  await using client = await connect(url);
+  await client.schedules.create({ name: "often", every: "1s", type: "order:close" });
+  const program = start(["next/instrumentation.ts"], url);
+  await program.printed("all are loaded");
+  await expect.poll(async () => (await client.list({ type: "order:close" })).jobs, { timeout: 15_000 }).not.toEqual([]);
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toEqual({ code: 0, signal: null });
+  expect(program.output.stderr).toBe("");
+});
+
 test("all others end by themselves on SIGTERM, and none has complained", async () => {
   running.child.kill("SIGTERM");
   expect(await running.ended).toEqual({ code: 0, signal: null });

@@ -49,6 +49,17 @@ export function byGroup(jobs: readonly JobSummary[]): number[] {
   return [...Map.groupBy(jobs, ({ error }) => error?.message.replace(/\d+/, "#"))].map(([, { length }]) => length).sort((a, b) => b - a);
 }
 
+/** How many each customer has, most first and then by name, and how many have none. */
+export function byCustomer(
+  jobs: readonly JobSummary[],
+  customerOf: (job: JobSummary) => string | undefined,
+): { readonly values: { readonly value: string; readonly count: number }[]; readonly without: number } {
+  const groups = Map.groupBy(jobs, customerOf);
+  const values = [...groups].flatMap(([value, { length: count }]) => (value === undefined ? [] : [{ value, count }]));
+  values.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
+  return { values, without: groups.get(undefined)?.length ?? 0 };
+}
+
 /** How many of them are in this queue. */
 export function inQueue(jobs: readonly JobSummary[], queue: string): JobSummary[] {
   return jobs.filter((job) => job.queue === queue);

@@ -5,6 +5,7 @@ import type { Client, LeasedJob, Report } from "../../src/client/client.ts";
 import { clientOver } from "../../src/assembly/client-over.ts";
 import { Discard, RetryAfter } from "../../src/core/control-errors.ts";
 import type { AttemptError } from "../../src/core/job.ts";
+import type { NewStep } from "../../src/core/steps.ts";
 import { BEAT_MS } from "../../src/core/work-limits.ts";
 import type { WorkerEntry } from "../../src/core/worker-entry.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -14,10 +15,14 @@ import { openStore } from "../../src/store/open-store.ts";
 const QUEUES = ["default", "mail", "quiet"] as const;
 const TYPES = ["mail:send", "report:make", "http:request"] as const;
 const TAGS = ["red", "blue"] as const;
+/** A payload field, which a queue may declare as a facet. The payload of http:request takes no other one. */
+export const FACET = "headers.customer";
+export const CUSTOMERS = ["acme", "globex", "initech"] as const;
+export const LIMIT_KEYS = ["key-1", "key-2"] as const;
 
 /** What becomes of a job. Those below need a worker first. */
 const IDLE_FATES = ["pending", "scheduled", "cancelled"] as const;
-const CLAIMED_FATES = ["running", "completed", "dead", "retrying", "stopped", "revived", "removed"] as const;
+const CLAIMED_FATES = ["running", "completed", "dead", "retrying", "blocked", "stopped", "revived", "removed"] as const;
 const DELIVERY_FATES = ["completed", "dead", "retrying"] as const;
 
 const ERRORS = ["no user 17", "no user 18", "the disk is full"] as const;
@@ -27,9 +32,15 @@ const job = fc.record({
   type: fc.constantFrom(...TYPES),
   priority: fc.constantFrom(-100, -1, 0, 9, 10, 19, 20, 100),
   tags: fc.subarray([...TAGS]),
-  fate: fc.constantFrom(...IDLE_FATES, ...CLAIMED_FATES),
+  // Often dead: groups and facets count only these, and a count of 1 would hide most mistakes.
+  fate: fc.oneof(
+    { arbitrary: fc.constantFrom(...IDLE_FATES, ...CLAIMED_FATES), weight: 3 },
+    { arbitrary: fc.constant<"dead">("dead"), weight: 1 },
+  ),
   error: fc.constantFrom(...ERRORS),
   hasWebhook: fc.boolean(),
+  customer: fc.option(fc.constantFrom(...CUSTOMERS)),
+  limitKey: fc.option(fc.constantFrom(...LIMIT_KEYS)),
 });
 
 const worker = fc.record({
@@ -42,7 +53,7 @@ const worker = fc.record({
   perMinute: fc.nat(2000),
 });
 
-const settings = fc.record({ paused: fc.boolean(), capacity: fc.option(fc.integer({ min: 1, max: 20 })) });
+const settings = fc.record({ paused: fc.boolean(), capacity: fc.option(fc.integer({ min: 1, max: 20 })), hasFacet: fc.boolean() });
 
 /** What to fill a store with. */
 export const contents = fc.record({
@@ -64,6 +75,8 @@ type Job = Contents["jobs"][number];
 
 /** What cannot be seen in the stored jobs, because it is history or not about jobs. */
 export interface Filled {
+  /** Whose each job is, as its payload says, by its id. */
+  readonly customers: ReadonlyMap<string, string>;
   readonly totals: { readonly enqueued: number; readonly completed: number; readonly failed: number; readonly retried: number };
   readonly workers: readonly WorkerEntry[];
   /** Workers of servers. */
@@ -79,19 +92,23 @@ export async function fill(storeUrl: string, given: Contents): Promise<Filled> {
   const store = await openStore(storeUrl);
   const client = clientOver(store, { clock: systemClock, random: Math.random });
   try {
-    await makeJobs(client, given);
+    const customers = await makeJobs(client, given);
     await makeSettings(client, given);
-    return { ...workersOf(given), totals: totalsOf(given) };
+    return { ...workersOf(given), customers, totals: totalsOf(given) };
   } finally {
     await client.close({ grace: 0 });
   }
 }
 
-async function makeJobs(client: Client, given: Contents): Promise<void> {
+/** Returns whose each job is. */
+async function makeJobs(client: Client, given: Contents): Promise<Map<string, string>> {
   await client.configure("quiet", { deadLetters: false });
+  // Only jobs that come later have it.
+  for (const queue of QUEUES) if (given.settings[queue].hasFacet) await client.configure(queue, { facets: [FACET] });
   const claimed = given.jobs.filter(({ fate }) => isClaimed(fate));
   const idle = given.jobs.filter(({ fate }) => !isClaimed(fate));
-  await end(client, await enqueueAll(client, claimed), [...QUEUES]);
+  const ended = await enqueueAll(client, claimed);
+  await end(client, ended, [...QUEUES]);
   const ids = await enqueueAll(client, idle);
   for (const [id, { fate }] of ids) if (fate === "cancelled") await client.cancel(id);
   await endDeliveries(client, given.deliveries);
@@ -99,6 +116,7 @@ async function makeJobs(client: Client, given: Contents): Promise<void> {
     const operation = await client.bulk.start({ action, filter: { tag } });
     await client.wait(operation.id);
   }
+  return new Map([...ended, ...ids].flatMap(([id, { customer }]) => (customer === null ? [] : [[id, customer]])));
 }
 
 async function makeSettings(client: Client, given: Contents): Promise<void> {
@@ -149,19 +167,28 @@ function totalsOf(given: Contents): Filled["totals"] {
   };
 }
 
+/** The value of the facet of each job: its customer, if its queue declares that. */
+export function facetIn(
+  { settings }: Contents,
+  customers: Filled["customers"],
+): (job: { id: string; queue: string }) => string | undefined {
+  return ({ id, queue }) => (QUEUES.some((name) => name === queue && settings[name].hasFacet) ? customers.get(id) : undefined);
+}
+
 function isClaimed(fate: Job["fate"]): boolean {
   return (CLAIMED_FATES as readonly string[]).includes(fate);
 }
 
 async function enqueueAll(client: Client, jobs: readonly Job[]): Promise<Map<string, Job>> {
-  const payload = { url: "https://example.com/" };
+  const url = "https://example.com/";
   const answers = await client.enqueueMany(
-    jobs.map(({ queue, type, priority, tags, fate, hasWebhook }) => ({
+    jobs.map(({ queue, type, priority, tags, fate, hasWebhook, customer, limitKey }) => ({
       queue,
       type,
       priority,
       tags,
-      payload,
+      payload: customer === null ? { url } : { url, headers: { customer } },
+      ...(limitKey === null ? {} : { limitKey }),
       ...(fate === "scheduled" ? { delay: HOUR } : {}),
       ...(hasWebhook ? { webhookUrl: "https://example.com/hook" } : {}),
     })),
@@ -217,6 +244,9 @@ async function report(client: Client, leases: readonly LeasedJob[], jobs: Readon
   if (results.some((result) => result !== "ok")) throw new Error(`a report was refused: ${results.join()}`);
 }
 
+/** For a signal that nobody sends. */
+const WAIT: NewStep = { name: "approval", kind: "wait", state: "open", value: null, untilMs: null, detail: null };
+
 function outcomeOf(fate: string, error: AttemptError): Report["outcome"] | null {
   switch (fate) {
     case "completed":
@@ -227,6 +257,8 @@ function outcomeOf(fate: string, error: AttemptError): Report["outcome"] | null 
       return { kind: "discard", error, runMs: 5 };
     case "retrying":
       return { kind: "failed", error, delayMs: HOUR, runMs: 5 };
+    case "blocked":
+      return { kind: "suspend", waits: [WAIT], calls: [] };
     default:
       return null;
   }

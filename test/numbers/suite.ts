@@ -8,8 +8,8 @@ import { createServer } from "../../src/http/server.ts";
 import { Metrics } from "../../src/observe/metrics.ts";
 import type { FreshStore } from "../conformance/client-sources.ts";
 import { readPrometheusText } from "../unit/observe/prometheus-text.ts";
-import { byGroup, byLevel, byStatus, type Census, countIn, countWhere, inQueue, takeCensus } from "./census.ts";
-import { type Contents, contents, fill, type Filled, keepBeating } from "./contents.ts";
+import { byCustomer, byGroup, byLevel, byStatus, type Census, countIn, countWhere, inQueue, takeCensus } from "./census.ts";
+import { type Contents, contents, CUSTOMERS, FACET, facetIn, fill, type Filled, keepBeating, LIMIT_KEYS } from "./contents.ts";
 import { expectedFindings } from "./expected-findings.ts";
 
 const RUNS = process.env["MILLRACE_TEST_RUNS"];
@@ -52,8 +52,8 @@ export function numbersSuite(source: Source): void {
     test("in lists, totals, groups and bulk operations by any filter", { timeout: 600_000 }, () =>
       fc.assert(
         fc.asyncProperty(contents, fc.array(filters, { minLength: 4, maxLength: 4 }), (given, chosen) =>
-          withServer(source, given, async (client, { census }, url) => {
-            for (const filter of [{}, { internal: true }, ...chosen]) await checkFilter(client, filter, census, url);
+          withServer(source, given, async (client, facts, url) => {
+            for (const filter of [{}, { internal: true }, ...chosen]) await checkFilter(client, filter, facts, url);
           }),
         ),
         settings,
@@ -131,9 +131,9 @@ async function checkQueues(client: Client, { census: { users }, given }: Facts):
   const since = Date.now();
   const queues = await client.queues();
   expect(queues.map(({ name }) => name)).toEqual(QUEUES);
-  for (const { name, paused, capacity, counts, waiting, oldestWaitingMs } of queues) {
+  for (const { name, paused, capacity, facets, counts, waiting, oldestWaitingMs } of queues) {
     const jobs = inQueue(users, name);
-    expect({ paused, capacity }).toEqual(given.settings[name as "mail"]);
+    expect({ paused, capacity, hasFacet: facets.some(({ field }) => field === FACET) }).toEqual(given.settings[name as "mail"]);
     expect({ counts, waiting }).toEqual({ counts: byStatus(jobs), waiting: byLevel(jobs) });
     // Nothing here was due before it became pending.
     const dueSince = jobs.filter(({ status }) => status === "pending").map(({ updatedAt }) => updatedAt);
@@ -191,14 +191,16 @@ const filters = fc.record(
     tag: fc.constantFrom("red", "blue"),
     priority: fc.constantFrom(...(Object.keys(LEVELS) as (keyof typeof LEVELS)[])),
     internal: fc.constant<boolean>(true),
+    limitKey: fc.constantFrom(...LIMIT_KEYS),
+    where: fc.constantFrom(...CUSTOMERS.map((customer) => ({ [FACET]: customer }))),
   },
   { requiredKeys: [] },
 );
 
 type ChosenFilter = typeof filters extends fc.Arbitrary<infer Value> ? Value : never;
 
-function isMeant(filter: ChosenFilter): (job: JobSummary) => boolean {
-  const { status, queue, type, tag, priority } = filter;
+function isMeant(filter: ChosenFilter, customers: Filled["customers"]): (job: JobSummary) => boolean {
+  const { status, queue, type, tag, priority, limitKey, where } = filter;
   // A filter by failed means all that failed for good.
   const statuses: readonly unknown[] = status === "failed" ? ["failed", "dead"] : [status];
   const [low, high] = LEVELS[priority ?? "default"];
@@ -207,17 +209,24 @@ function isMeant(filter: ChosenFilter): (job: JobSummary) => boolean {
     (queue === undefined || job.queue === queue) &&
     (type === undefined || job.type === type) &&
     (tag === undefined || job.tags.includes(tag)) &&
+    (limitKey === undefined || job.limitKey === limitKey) &&
+    (where === undefined || customers.get(job.id) === where[FACET]) &&
     (priority === undefined || (job.priority >= low && job.priority <= high));
 }
 
-async function checkFilter(client: Client, filter: ChosenFilter, { all, users }: Census, url: string): Promise<void> {
-  const jobs = (filter.internal === true ? all : users).filter(isMeant(filter));
+async function checkFilter(client: Client, filter: ChosenFilter, facts: Facts, url: string): Promise<void> {
+  const { all, users } = facts.census;
+  const jobs = (filter.internal === true ? all : users).filter(isMeant(filter, facts.customers));
   const query = new URLSearchParams({ total: "true", limit: "3" });
-  for (const [name, value] of Object.entries(filter)) query.set(name, String(value));
+  const { where, limitKey, ...others } = filter;
+  for (const [name, value] of Object.entries(others)) query.set(name, String(value));
+  if (limitKey !== undefined) query.set("limit_key", limitKey);
+  if (where !== undefined) query.set("where", `${FACET}:${where[FACET]}`);
   const page = (await (await fetch(`${url}/api/v1/jobs?${query.toString()}`)).json()) as Record<string, unknown>;
   expect({ filter, ...page }).toMatchObject({ filter, total: jobs.length, total_is_capped: false });
   expect(page["jobs"]).toHaveLength(Math.min(3, jobs.length));
   await checkDead(client, filter, jobs);
+  await checkFacets(client, filter, jobs, facts);
   await checkBulk(client, filter, jobs);
 }
 
@@ -225,8 +234,17 @@ async function checkDead(client: Client, { status: _, ...filter }: JobFilter, jo
   if (_ !== undefined && _ !== "dead") return;
   const dead = jobs.filter(({ status }) => status === "dead");
   expect((await client.dead.list(filter)).jobs).toHaveLength(dead.length);
-  const { groups, isCapped } = await client.dead.groups(filter);
-  expect({ counts: groups.map(({ count }) => count), isCapped }).toEqual({ counts: byGroup(dead), isCapped: false });
+  const { groups, ...more } = await client.dead.groups(filter);
+  expect({ counts: groups.map(({ count }) => count), ...more }).toEqual({ counts: byGroup(dead), isCapped: false, hasMore: false });
+}
+
+/** Dead and failed jobs by customer. Those of queues that do not declare the field are without. */
+async function checkFacets(client: Client, filter: JobFilter, jobs: readonly JobSummary[], { given, customers }: Facts): Promise<void> {
+  const failures: readonly string[] = ["dead", "failed"];
+  if (filter.status !== undefined && !failures.includes(filter.status as string)) return;
+  const failed = jobs.filter(({ status }) => failures.includes(status));
+  const counted = byCustomer(failed, facetIn(given, customers));
+  expect({ filter, ...(await client.facets(FACET, filter)) }).toEqual({ filter, ...counted, isCapped: false, hasMore: false });
 }
 
 const CHANGED = {

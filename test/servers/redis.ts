@@ -55,9 +55,16 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<OwnR
   };
 }
 
-/** Starts a Cluster of three masters. */
-export async function startRedisCluster(): Promise<RedisServer> {
-  const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "yes"];
+/** A Cluster of three masters. */
+export interface RedisCluster extends RedisServer {
+  /** Kills the node on this port with SIGKILL. */
+  kill(port: number): Promise<void>;
+}
+
+/** Starts a Cluster of three masters. `isPartial`: without one of them, the others go on. */
+export async function startRedisCluster({ isPartial = false }: { readonly isPartial?: boolean } = {}): Promise<RedisCluster> {
+  const coverage = isPartial ? "no" : "yes";
+  const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", coverage];
   const nodes = await Promise.all([0, 1, 2].map(() => startNode(mkdtempSync(join(tmpdir(), "millrace-redis-")), { args })));
   const ports = nodes.map(({ port }) => port);
   const stop = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.stop())));
@@ -67,7 +74,8 @@ export async function startRedisCluster(): Promise<RedisServer> {
     await stop();
     throw error;
   }
-  return { url: `redis://${ports.map((port) => `127.0.0.1:${port}`).join()}/?cluster=true`, ports, empty: () => flush(ports), stop };
+  const kill = async (port: number): Promise<void> => nodes.find((node) => node.port === port)!.kill();
+  return { url: `redis://${ports.map((port) => `127.0.0.1:${port}`).join()}/?cluster=true`, ports, empty: () => flush(ports), kill, stop };
 }
 
 /** A master with a replica, and a Sentinel that watches them. */

@@ -124,7 +124,7 @@ const explained: readonly { readonly file: string; readonly list: RegExp; readon
   {
     file: "src/core/event.ts",
     list: /type Event =[^;]*(?:;(?!\n\n)[^;]*)*/,
-    name: /"((?:job|queue|schedule):\w+|counts|gap)"/g,
+    name: /"((?:job|flow|queue|schedule):\w+|counts|gap)"/g,
     heading: "Events",
   },
   { file: "src/config.ts", list: /SETTINGS = \{[\s\S]*/, name: /\benv: "(?!API_ADDR|NUM_WORKERS|JOB_TIMEOUT)(\w+)"/g, heading: "Settings" },

@@ -12,6 +12,7 @@ import {
   type EnqueuedJob,
   type EnqueueResult,
   type HandledJob,
+  type Handlers,
   type HeardJob,
   HoldKey,
   type Job,
@@ -306,6 +307,78 @@ test("names of registered jobs have their payloads and results, and there are no
   };
   expectTypeOf(calls).parameters.toEqualTypeOf<[Registered]>();
   expectTypeOf(types).parameters.toEqualTypeOf<[Registered]>();
+});
+
+test("handlers of registered jobs have their payloads and results, and there are no other names", () => {
+  type Registered = Client<JobsOf<typeof jobs>>;
+  const sized = defineJob({ type: "sized", input: z.object({ n: z.string().transform(Number) }) });
+  const calls = (client: Registered, tests: Awaited<ReturnType<typeof registeredForTests>>): unknown[] => [
+    client.work({
+      "report:make": ({ day }, ctx) => {
+        expectTypeOf(day).toEqualTypeOf<number>();
+        expectTypeOf(ctx.job).toEqualTypeOf<Job<{ day: number }>>();
+        return { pages: day };
+      },
+      "mail:named": async ({ to }) => to.length,
+      plain: (payload) => expectTypeOf(payload).toEqualTypeOf<unknown>(),
+      // It takes any other type.
+      "*": (payload: { n: number }) => payload.n,
+    }),
+    client.work({ "report:make": async (_, ctx) => ctx.complete({ pages: "5" }, { tx: {} }) }),
+    client.work({ "report:make": () => ({ pages: "5" }) }, { queues: ["reports"] }),
+    client.work({}),
+    client.work({
+      // @ts-expect-error -- no job has this name
+      "report:mkae": () => ({ pages: 5 }),
+    }),
+    client.work({
+      "report:make": () => ({ pages: 5 }),
+      // @ts-expect-error -- no job has this name, though another one is right
+      "report:mkae": () => ({ pages: 5 }),
+    }),
+    client.work({
+      // @ts-expect-error -- day is a number
+      "report:make": ({ day }: { day: string }) => ({ pages: day.length }),
+    }),
+    client.work({
+      // @ts-expect-error -- pages is missing
+      "report:make": async () => ({ page: 5 }),
+    }),
+    client.work({
+      "report:make": (_, ctx) =>
+        ctx.complete(
+          // @ts-expect-error -- pages is missing
+          { page: 5 },
+          { tx: {} },
+        ),
+    }),
+    // Definitions need not be registered, and the compiler does not know the name of this one.
+    client.work([checked.handle(({ to }) => to.length), mail.handle(async () => {}), report.handle(() => ({ pages: 5 }))]),
+    tests.drain({ "report:make": ({ day }) => ({ pages: day }) }),
+    tests.drain({
+      // @ts-expect-error -- no job has this name
+      "report:mkae": () => ({ pages: 5 }),
+    }),
+  ];
+  // A handler gets what the schema makes of the payload, not what producers give.
+  const made = (client: Client<JobsOf<readonly [typeof sized]>>): unknown => [
+    client.enqueue("sized", { n: "5" }),
+    client.work({ sized: ({ n }) => expectTypeOf(n).toEqualTypeOf<number>() }),
+  ];
+  expectTypeOf(calls).parameter(0).toEqualTypeOf<Registered>();
+  expectTypeOf(made).toBeFunction();
+});
+
+test("without registered jobs a worker takes any name", () => {
+  const known: Handlers = { anything: (to: string) => to.length };
+  compiled((client) => [
+    client.work({ anything: ({ to }: Mail) => to, other: (payload) => payload.some.field, "*": async () => {} }),
+    client.work(known),
+    // @ts-expect-error -- it is no handler
+    client.work({ anything: 5 }),
+    // @ts-expect-error -- it is no handler either
+    client.work({ anything: undefined }),
+  ]);
 });
 
 test("a client with registered jobs is a client", () => {

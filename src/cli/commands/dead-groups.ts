@@ -19,7 +19,8 @@ export const deadGroups = defineCommand({
     if (output.json) for (const group of toErrorGroupsWire(found).groups) output.value(group);
     else if (found.groups.length === 0) output.message("no dead jobs");
     else output.table(columns(Date.now(), found), found.groups);
-    if (found.isCapped) output.message("there are more dead jobs, or more groups: each count is at least that many");
+    if (found.isCapped) output.message("there are more dead jobs: each count is at least that many");
+    if (found.hasMore) output.message(`there are more groups: these are the ${count(found.groups.length)} largest`);
   },
 });
 

@@ -1,4 +1,5 @@
 import type { EnqueuedJob, PlainClient } from "../../client/client.ts";
+import { type CoalesceOptions, KEEPS, WHILE_RUNNING } from "../../core/coalesce.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { JsonText } from "../../core/json-text.ts";
 import { toEnqueuedWire } from "../../http/wire/job.ts";
@@ -26,6 +27,13 @@ export const enqueue = defineCommand({
     ...JOB_INPUT,
     delay: time("how long to wait before it starts: 30s, 5m, 2h, 1d"),
     runAt: text("<time>", "when to start it: 2026-03-01T10:00:00Z"),
+    startWithin: time("ends the job, cancelled, if it has not started so long after it was due"),
+    coalesce: text("<key>", "merges this job into the one of the same key that waits, so that one of many is enough"),
+    quiet: time("with --coalesce: starts when nothing was enqueued for so long (debounce)"),
+    longest: time("with --quiet: the longest wait from the first call on (default: 10 times as long)"),
+    every: time("with --coalesce: one start in this time (throttle)"),
+    keep: text("<which>", "with --coalesce: whether the job that waits gets the new payload: last (default) or first", KEEPS),
+    whileRunning: text("<what>", "with --coalesce, once the job runs: again (default), skip or cancel", WHILE_RUNNING),
     key: { ...text("<key>", "idempotency key: a second enqueue with the same key returns the same job"), field: "idempotencyKey" },
     keyTtl: time("how long the key is kept after the job completed or was cancelled"),
     wait: toggle("wait until the job has ended; exits with 8 if it did not complete"),
@@ -36,8 +44,9 @@ export const enqueue = defineCommand({
     if (type === undefined) throw new CommandRefused("--type is required");
     const given = input.payload ?? input.content;
     const payload = given === undefined ? null : await readJson(given, "--payload", session);
-    const { delay, runAt, key: idempotencyKey, keyTtl } = input;
-    const options = { ...(await readJobInput(input, session)), delay, runAt: millisOr(runAt), idempotencyKey, keyTtl };
+    const { delay, runAt, startWithin, key: idempotencyKey, keyTtl } = input;
+    const own = { delay, runAt: millisOr(runAt), startWithin, idempotencyKey, keyTtl, coalesce: readCoalesceInput(input) };
+    const options = { ...(await readJobInput(input, session)), ...own };
     return session.withClient(async (client) => {
       await checkPayload(client, { queue: options.queue, type }, payload, session);
       const job = await client.enqueue(type, payload, options);
@@ -48,6 +57,19 @@ export const enqueue = defineCommand({
   },
 });
 
+type CoalesceInput = { readonly [Name in "coalesce" | "keep" | "whileRunning"]?: string | undefined } & {
+  readonly [Name in "quiet" | "longest" | "every"]?: Duration | undefined;
+};
+
+/** The options of --coalesce belong together. */
+function readCoalesceInput({ coalesce: key, quiet, longest, every, keep, whileRunning }: CoalesceInput): CoalesceOptions | undefined {
+  const others = { quiet, longest, every, keep, "while-running": whileRunning };
+  if (key !== undefined) return { key, quiet, longest, every, keep, whileRunning } as CoalesceOptions;
+  const alone = Object.entries(others).find(([, value]) => value !== undefined);
+  if (alone !== undefined) throw new CommandRefused(`--${alone[0]} needs --coalesce KEY`);
+  return undefined;
+}
+
 function millisOr(given: string | undefined): string | number | undefined {
   return given !== undefined && /^\d+$/.test(given) ? Number(given) : given;
 }
@@ -56,7 +78,9 @@ function print(job: EnqueuedJob, sent: JsonText | null, { output }: Session): vo
   const wire = toEnqueuedWire(job);
   if (output.json) return output.value({ ...wire, ...(job.created ? { payload: sent } : {}), created: job.created });
   output.line(job.id);
-  if (!job.created) output.message(`this is an existing job with the same key; it is ${job.status}`);
+  if (job.outcome === "merged") output.message("the job with this coalescing key has the new payload now");
+  else if (job.outcome === "skipped") output.message(`there is a job with this coalescing key; it is ${job.status}, and stays as it is`);
+  else if (!job.created) output.message(`this is an existing job with the same key; it is ${job.status}`);
 }
 
 async function waitFor(

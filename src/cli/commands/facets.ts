@@ -22,7 +22,8 @@ export const facets = defineCommand({
     else output.table(columns(found.isCapped), found.values);
     if (found.without > 0)
       output.message(`${count(found.without)} more without ${field}: not in their payload, or enqueued before it was a facet`);
-    if (found.isCapped) output.message("there are more jobs, or more values: each count is at least that many");
+    if (found.isCapped) output.message("there are more jobs: each count is at least that many");
+    if (found.hasMore) output.message(`there are more values: these are the ${count(found.values.length)} with most jobs`);
   },
 });
 

@@ -26,6 +26,8 @@ function print(figures: Stats, output: Output): void {
   output.fact("throughput", rate(figures.throughput));
   output.fact("waited", percentiles(figures.wait));
   output.fact("ran", percentiles(figures.latency));
+  const { running, failed } = figures.flows;
+  if (running + failed > 0) output.fact("flows", `${count(running)} running, ${count(failed)} failed`);
   const queues = Object.entries(figures.queues);
   if (queues.length === 0) return;
   output.line("");

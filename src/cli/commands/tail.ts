@@ -68,8 +68,13 @@ export const tail = defineCommand({
 
 function describe(event: Event): string {
   const time = new Date(event.at).toISOString().slice(11, 23);
-  const subject = "jobId" in event ? `${event.jobId}  ${event.queue}  ${event.type}` : "queue" in event ? event.queue : "";
-  return [time, event.event.padEnd(NAME_WIDTH), subject, detail(event)].filter((part) => part !== "").join("  ");
+  return [time, event.event.padEnd(NAME_WIDTH), subjectOf(event), detail(event)].filter((part) => part !== "").join("  ");
+}
+
+function subjectOf(event: Event): string {
+  if ("jobId" in event) return `${event.jobId}  ${event.queue}  ${event.type}`;
+  if ("flowId" in event) return event.flowId;
+  return "queue" in event ? event.queue : "";
 }
 
 function detail(event: Event): string {
@@ -88,6 +93,10 @@ function detail(event: Event): string {
       return `by ${event.step}`;
     case "job:progress":
       return `${event.progress.percent} % ${event.progress.note ?? ""}`.trimEnd();
+    case "flow:completed":
+    case "flow:failed":
+    case "flow:cancelled":
+      return counted(event.members, "member");
     case "schedule:skipped":
       return `${event.schedule}: ${event.reason}`;
     case "counts":

@@ -1,5 +1,6 @@
 /** Types for enqueueing, finding and listing jobs. */
 import type { AttemptOption } from "../../core/attempt-options.ts";
+import type { CoalesceOptions, CoalesceOutcome } from "../../core/coalesce.ts";
 import type { MillraceError } from "../../core/errors.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import type { Job, JobSummary, PriorityLevel, Status } from "../../core/job.ts";
@@ -7,12 +8,18 @@ import type { Sort } from "../../core/list-order.ts";
 import type { JobDefinition } from "./work.ts";
 
 /** Options of enqueue. */
-export interface EnqueueOptions extends JobOptions, GivenId, OnlyDefaults {
+export interface EnqueueOptions extends JobOptions, GivenId, OnlyDefaults, Coalescing {
   /**
    * Your open transaction on this store: the job exists if and when you commit. SQLite: a `DatabaseSync` of `node:sqlite`. PostgreSQL: a client of
    * pg, a transaction of Drizzle, Kysely, Knex, Prisma, TypeORM or postgres.js, or any `QueryTransaction`.
    */
   readonly tx?: unknown;
+}
+
+/** For jobs of which one is enough. */
+export interface Coalescing {
+  /** Merges this job into the one of the same key that waits: debounce, throttle, or once more after the one that runs. */
+  readonly coalesce?: CoalesceOptions | undefined;
 }
 
 /** For clients that may have to send a call again before its answer is known; others use idempotency keys. */
@@ -39,7 +46,7 @@ export type PayloadField<Payload> = undefined extends Payload ? { readonly paylo
 export type DefinitionOf<Input, Result = unknown> = JobDefinition<Input, any, Result, any, any>; // oxlint-disable-line no-explicit-any -- what handlers get and return does not matter to a caller
 
 /** One item of enqueueMany. `definition.job(payload, options)` makes one with a typed payload. */
-export interface JobInput<Name extends string = string> extends JobOptions, GivenId, OnlyDefaults {
+export interface JobInput<Name extends string = string> extends JobOptions, GivenId, OnlyDefaults, Coalescing {
   readonly type: Name | JobDefinition<unknown>;
   readonly payload?: unknown;
 }
@@ -54,6 +61,8 @@ export type EnqueuedJob<Payload = unknown, Result = unknown> = Job<Payload, Resu
   readonly created: boolean;
   /** True if only the key of that job is left: then only its id, type, queue and status are known. */
   readonly pruned: boolean;
+  /** With `coalesce`: whether this job is new, has got the payload of this call, or is as before. */
+  readonly outcome?: CoalesceOutcome | undefined;
 };
 
 /** The result for one job of many: the job, or its error. */

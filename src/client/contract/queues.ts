@@ -129,6 +129,8 @@ export interface Stats {
   readonly latency: Percentiles;
   /** How long those attempts had waited since they were due. */
   readonly wait: Percentiles;
+  /** Flows that run, and that failed and were not retried. */
+  readonly flows: { readonly running: number; readonly failed: number };
 }
 
 /** Which periods of which queue. */
@@ -219,14 +221,18 @@ export interface FacetCounts {
   readonly values: readonly { readonly value: string; readonly count: number }[];
   /** Jobs without this facet: their payload does not have it, or they were enqueued before it was declared. */
   readonly without: number;
-  /** Whether there are more jobs than were looked at, or more values than are listed. Then each count means at least that many. */
+  /** Whether there are more jobs than were looked at. Then each count means at least that many. */
   readonly isCapped: boolean;
+  /** Whether the jobs that were looked at have more values than are listed. */
+  readonly hasMore: boolean;
 }
 
 /** Dead letters by error. */
 export interface ErrorGroups {
   /** At most 100. */
   readonly groups: readonly ErrorGroup[];
-  /** Whether there are more dead letters than were looked at, or more groups than are listed. Then each count means at least that many. */
+  /** Whether there are more dead letters than were looked at. Then each count means at least that many. */
   readonly isCapped: boolean;
+  /** Whether the dead letters that were looked at have more groups than are listed. */
+  readonly hasMore: boolean;
 }

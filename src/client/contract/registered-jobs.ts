@@ -2,16 +2,17 @@
 import type { HTTP_REQUEST_TYPE } from "../../core/internal.ts";
 import type { JobOptions } from "../../core/job-options.ts";
 import type { DefinitionOf, EnqueueResult, GivenId, PayloadField } from "./jobs.ts";
-import type { JobDefinition } from "./work.ts";
+import type { HandledJob, Handler, JobDefinition } from "./work.ts";
 
 /** Definitions of all kinds, as `connect` takes them. */
 export type JobList = readonly DefinitionOf<any, any>[]; // oxlint-disable-line no-explicit-any -- each definition knows its own types
 
-/** The payload and the result of a job, and the payload as a field of an item or a schedule. */
+/** The payload and the result of a job, the payload as a field of an item or a schedule, and its handler. */
 export interface JobTypes {
   readonly payload: unknown;
   readonly result: unknown;
   readonly field: { readonly payload?: unknown };
+  readonly handler: Handler<any>; // oxlint-disable-line no-explicit-any -- a handler of no known definition knows its own payload
 }
 
 /** The jobs that a client knows, by name. A client without registered jobs has this one: it takes any name. */
@@ -32,8 +33,13 @@ export type JobsOf<Jobs extends JobList> = JobList extends Jobs
 type BuiltIn = JobDefinition<unknown, unknown, unknown, typeof HTTP_REQUEST_TYPE>;
 
 type TypesIn<Definition> =
-  Definition extends DefinitionOf<infer Payload, infer Result>
-    ? { readonly payload: Payload; readonly result: Result; readonly field: PayloadField<Payload> }
+  Definition extends JobDefinition<infer Input, infer Payload, infer Result, string, infer Returned>
+    ? {
+        readonly payload: Input;
+        readonly result: Result;
+        readonly field: PayloadField<Input>;
+        readonly handler: Handler<Payload, Returned, Returned>;
+      }
     : JobTypes;
 
 /** A name that a client takes. */
@@ -63,6 +69,19 @@ type KindTypes<Jobs extends JobsByName, Kind> = [Kind] extends [string]
   : [Kind] extends [JobList[number]]
     ? TypesIn<Kind>
     : JobTypes;
+
+/**
+ * Handlers by name (`"*"` takes any other type), or a list of definitions with handlers, which need not be registered. Without registered jobs
+ * these are `Handlers`.
+ */
+export type HandlersOf<Jobs extends JobsByName> = HandlersByName<Jobs> | readonly HandledJob[];
+
+// Known names are optional. Any name of a client without registered jobs is none of them: with `?` it could be undefined.
+type HandlersByName<Jobs extends JobsByName> = {
+  readonly [Name in keyof Jobs as string extends Name ? never : Name]?: Jobs[Name]["handler"];
+} & {
+  readonly [Name in keyof Jobs as string extends Name ? Name : never]: Jobs[Name]["handler"];
+} & { readonly "*"?: JobTypes["handler"] };
 
 /** What a schedule runs, by name, with the payload of the named job. */
 export type ScheduledByName<Jobs extends JobsByName, Name extends JobName<Jobs>> = {

@@ -218,6 +218,8 @@ export interface LeaseFacts {
   readonly attempt: number;
   readonly workerId: string | null;
   readonly startedAt: number | null;
+  /** Whether the job has had a step. Only of facts that were read for a report: those of a claim cannot know. */
+  readonly hasSteps?: boolean | undefined;
 }
 
 /** Which jobs a worker wants. */

@@ -1,18 +1,21 @@
 /** FAILURES BY FACET: which customer's jobs fail. Each value is a filter of the page. */
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { counted } from "../../core/counted.ts";
+import type { JobSummary } from "../../core/job.ts";
 import type { FacetCounts, JobFilter } from "../api.ts";
 import { count } from "../format.ts";
 import { useHeld } from "../held.ts";
 import type { JobSearch } from "../job-search.ts";
 import { Meter } from "../parts/bits.tsx";
+import { Button } from "../parts/button.tsx";
 import { Card } from "../parts/card.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useFacetCounts, useQueues } from "../queries.ts";
 import { visible } from "../safe-text.ts";
 import { serverNow } from "../server-time.ts";
 import { changeWhere, readWhere } from "../where-text.ts";
+import { DeclareFacets } from "./declare-facets.tsx";
 
 /** Each is a request of its own. */
 const MAX_FIELDS = 4;
@@ -24,12 +27,13 @@ interface FacetsProps {
   readonly search: JobSearch;
 }
 
-/** A card for each field that a wanted queue declares. */
-export function Facets({ filter, search }: FacetsProps): ReactElement | null {
-  const { data: queues = [] } = useQueues();
+/** A card for each field that a wanted queue declares. If none does, what to do about it, for the jobs that are shown. */
+export function Facets({ filter, search, jobs }: FacetsProps & { readonly jobs: readonly JobSummary[] }): ReactElement | null {
+  const { data: queues } = useQueues();
+  if (queues === undefined) return null;
   const declared = queues.filter(({ name }) => search.queue === undefined || search.queue === name).flatMap(({ facets }) => facets);
   const fields = [...new Set(declared.map(({ field }) => field))];
-  if (fields.length === 0) return null;
+  if (fields.length === 0) return <DeclareFacets jobs={jobs} />;
   const latest = (field: string): number => Math.max(...declared.filter((each) => each.field === field).map(({ since }) => since));
   return (
     <div className="mb-4 grid gap-4 md:grid-cols-2">
@@ -48,6 +52,7 @@ export function Facets({ filter, search }: FacetsProps): ReactElement | null {
 function Facet({ field, since, filter, search }: FacetsProps & { readonly field: string; readonly since: number }): ReactElement {
   const { data } = useFacetCounts(field, filter);
   const { shown, hold } = useHeld(data);
+  const [isWhole, setWhole] = useState(false);
   const chosen = search.where === undefined ? undefined : readWhere(search.where)?.[field];
   const most = shown?.values[0]?.count ?? 0;
   const { cursor: _, where: __, ...others } = search;
@@ -55,7 +60,7 @@ function Facet({ field, since, filter, search }: FacetsProps & { readonly field:
     <div {...hold} className="min-w-0">
       <Card title={`Failures by ${visible(field)}`} flush>
         <ul aria-label={`Failures by ${field}`} className="divide-y">
-          {shown?.values.slice(0, SHOWN).map(({ value, count: jobs }) => {
+          {shown?.values.slice(0, isWhole ? undefined : SHOWN).map(({ value, count: jobs }) => {
             const isChosen = value === chosen;
             return (
               <li key={value} className={`flex min-h-9 items-center gap-3 px-4 py-1 ${isChosen ? "bg-primary/8" : ""}`}>
@@ -80,8 +85,16 @@ function Facet({ field, since, filter, search }: FacetsProps & { readonly field:
             );
           })}
         </ul>
+        {shown !== undefined && shown.values.length > SHOWN && (
+          <div className="border-t px-2 py-1">
+            <Button look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+              {isWhole ? "Show fewer" : `Show ${shown.hasMore ? "the largest" : "all"} ${count(shown.values.length)} values`}
+            </Button>
+          </div>
+        )}
         <p className="border-t px-4 py-2 text-xs text-muted-foreground">
-          {shown === undefined ? "Counting…" : restOf(shown, field)} {since > serverNow() ? "Complete from " : "Indexed since "}
+          {shown === undefined ? "Counting…" : restOf(shown, field)} Jobs that are dead or failed now: retried ones do not count.{" "}
+          {since > serverNow() ? "Complete from " : "Indexed since "}
           <Moment at={since} />.
         </p>
       </Card>
@@ -89,8 +102,8 @@ function Facet({ field, since, filter, search }: FacetsProps & { readonly field:
   );
 }
 
-function restOf({ values, without, isCapped }: FacetCounts, field: string): string {
-  const more = values.length > SHOWN ? `${isCapped ? "At least " : ""}${counted(values.length - SHOWN, "more value")}. ` : "";
+function restOf({ values, without, hasMore }: FacetCounts, field: string): string {
   const none = values.length === 0 ? "No failed job has this field. " : "";
+  const more = hasMore ? "There are more values. " : "";
   return `${none}${more}${without > 0 ? `${count(without)} without ${field}.` : ""}`.trim();
 }

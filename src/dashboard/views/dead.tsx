@@ -72,7 +72,7 @@ export function Dead(): ReactElement {
       <div className="mb-3">
         <FilterBar search={search} fixed={["status"]} ended="Died" />
       </div>
-      <Facets filter={{ ...toFilter(query), status: "dead" }} search={search} />
+      <Facets filter={{ ...toFilter(query), status: "dead" }} search={search} jobs={list.rows ?? []} />
       {/* Other filters, other groups: they are not held back, even under the pointer. */}
       <ErrorGroups key={JSON.stringify(filters)} filter={toFilter(query)} search={search} />
       <JobList

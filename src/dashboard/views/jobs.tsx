@@ -61,7 +61,7 @@ export function Jobs(): ReactElement {
         <StatusTabs search={search} />
         <FilterBar search={search} ended={order === "ended" ? "Ended" : undefined} />
       </div>
-      {hasOnlyFailures(search.status) && <Facets filter={toFilter(query)} search={search} />}
+      {hasOnlyFailures(search.status) && <Facets filter={toFilter(query)} search={search} jobs={list.rows ?? []} />}
       <JobList
         list={list}
         caption="Jobs"

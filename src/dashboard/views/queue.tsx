@@ -1,5 +1,5 @@
 /** ONE QUEUE: how it does over time, what waits in it, who works on it, its settings and its errors. */
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi, Link, useLocation } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import { type ReactElement, useCallback, useState } from "react";
 import { usersWorkers } from "../../core/attention.ts";
@@ -8,6 +8,7 @@ import type { QueueDetails, Worker } from "../api.ts";
 import type { Range } from "../history/ranges.ts";
 import { AuditLink, LimitedBadge, PausedBadge } from "../parts/bits.tsx";
 import { limitsInWords } from "../limit-words.ts";
+import { SETTINGS_ID } from "../places.ts";
 import { useAttention, useQueue } from "../queries.ts";
 import { useIsOperator } from "../session.ts";
 import { useTitle } from "../title.ts";
@@ -35,6 +36,7 @@ export function QueuePage(): ReactElement {
 
 function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
   const isOperator = useIsOperator();
+  const { hash } = useLocation();
   const [range, setRange] = useState<Range>("24 h");
   const { data: findings = [] } = useAttention();
   const mine = findings.filter((finding) => finding.queue === queue.name);
@@ -66,7 +68,7 @@ function QueueView({ queue }: { readonly queue: QueueDetails }): ReactElement {
         </div>
         <div className="flex items-center gap-1">
           <AuditLink of={{ queue: queue.name }} />
-          {isOperator && <QueueActions row={queue} />}
+          {isOperator && <QueueActions row={queue} startsOpen={hash === SETTINGS_ID} />}
         </div>
       </div>
       <div className="space-y-4">

@@ -36,9 +36,8 @@ const ErrorGroups = Type.Object({
       muted: nullable(Mute),
     }),
   ),
-  is_capped: Type.Boolean({
-    description: "There are more dead letters than were read, or more groups than are shown: every count means at least that many.",
-  }),
+  is_capped: Type.Boolean({ description: "There are more dead letters than were read: every count means at least that many." }),
+  has_more: Type.Boolean({ description: "There are more groups than are shown." }),
 });
 
 export const deadRoutes = {

@@ -35,23 +35,26 @@ import { Type } from "./type.ts";
 const FLOW_ENVELOPE_BYTES = 8 * 1024 * 1024;
 export const MAX_FLOW_BODY_BYTES: number = MAX_FLOW_BYTES + FLOW_ENVELOPE_BYTES;
 
-const MemberInput = closed({
-  name: StepName,
-  after: Type.Optional(
-    Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()], {
-      description: `the member that must end first, a list of them, or "${ALL_OTHERS}" for all that do not wait for all others themselves`,
-    }),
-  ),
-  on_failure: Type.Optional(
-    Type.Union([Type.Enum([...ON_FAILURE])], {
-      description: `what it means that one of them ends dead, failed or cancelled: ${ON_FAILURE.join(", ")}. By default this member is cancelled, too`,
-    }),
-  ),
-  type: Name,
-  payload: Type.Optional(Type.Unknown()),
-  ...JOB_FIELDS,
-  ...JOB_TIMES,
-});
+const MemberInput = closed(
+  {
+    name: StepName,
+    after: Type.Optional(
+      Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()], {
+        description: `the member that must end first, a list of them, or "${ALL_OTHERS}" for all that do not wait for all others themselves`,
+      }),
+    ),
+    on_failure: Type.Optional(
+      Type.Union([Type.Enum([...ON_FAILURE])], {
+        description: `what it means that one of them ends dead, failed or cancelled: ${ON_FAILURE.join(", ")}. By default this member is cancelled, too`,
+      }),
+    ),
+    type: Name,
+    payload: Type.Optional(Type.Unknown()),
+    ...JOB_FIELDS,
+    ...JOB_TIMES,
+  },
+  { description: "an object with a name and a type" },
+);
 export type MemberInputWire = Static<typeof MemberInput>;
 
 const MEMBERS = Type.Array(MemberInput, {
@@ -224,7 +227,12 @@ export const flowRoutes = {
     summary: "Cancel a flow: all members that have not ended",
     scope: "admin",
     query: closed(REASON),
-    answers: { 200: { when: "Cancelled, also if it already was. Handlers that run are told to stop.", is: Flow } },
+    answers: {
+      200: {
+        when: "Also if it already was. Handlers that run are told to stop; the flow is cancelled when all members have ended.",
+        is: Flow,
+      },
+    },
     problems: ["invalid_input", "not_found", "wrong_status"],
   },
   "POST /api/v1/flows/{id}/retry": {

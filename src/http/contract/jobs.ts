@@ -113,9 +113,8 @@ const FacetCounts = Type.Object({
     minimum: 0,
     description: "Jobs without this facet: their payload does not have it, or they were enqueued before it was declared.",
   }),
-  is_capped: Type.Boolean({
-    description: "There are more jobs than were read, or more values than are shown: every count means at least that many.",
-  }),
+  is_capped: Type.Boolean({ description: "There are more jobs than were read: every count means at least that many." }),
+  has_more: Type.Boolean({ description: "There are more values than are shown." }),
 });
 
 const Changed = Type.Object({ ...Message, job_id: Id, status: Status, job: JobSummary });

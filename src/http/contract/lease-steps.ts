@@ -1,9 +1,9 @@
 /** DURABLE WORK OVER HTTP: what a running attempt keeps and reads, and what it waits for when it is suspended. */
 import type { Static } from "typebox";
 import { LEASE_ANSWERS } from "../../core/lease.ts";
-import { SCHEMA_RULE } from "../../core/payload-schema.ts";
+import { schemaRule } from "../../core/payload-schema.ts";
 import { LINK_TTL_RULE, MAX_LINK_PAYLOAD_BYTES } from "../../core/signal-links.ts";
-import { MAX_REFUSED, MAX_STEPS, MAX_STEPS_BYTES } from "../../core/steps.ts";
+import { MAX_REFUSAL_BYTES, MAX_REFUSED, MAX_STEPS, MAX_STEPS_BYTES, MAX_WAIT_SCHEMA_BYTES } from "../../core/steps.ts";
 import { MAX_BATCH_BYTES } from "./jobs.ts";
 import { INPUT_PROBLEMS, LEASE } from "./lease.ts";
 import type { Route } from "./route.ts";
@@ -12,7 +12,7 @@ import { STEP_FIELDS, StepName } from "./steps.ts";
 import { Type } from "./type.ts";
 
 const Schema = Type.Record(Type.String(), Type.Unknown(), {
-  description: `${SCHEMA_RULE}. Senders of signals that do not fit it are refused at once`,
+  description: `${schemaRule(MAX_WAIT_SCHEMA_BYTES)}. Senders of signals that do not fit it are refused at once`,
 });
 
 /** What a suspended attempt waits for. */
@@ -39,7 +39,7 @@ const Refused = Type.Array(
   closed({
     at: Type.Union([Time, Type.Integer({ minimum: 0 })], { description: "a time, ISO 8601 or in milliseconds since the epoch" }),
     by: nullable(Type.String({ maxLength: 256 })),
-    error: Type.String({ maxLength: 1000 }),
+    error: Type.String({ maxLength: MAX_REFUSAL_BYTES }),
   }),
   { maxItems: MAX_REFUSED, description: `at most ${MAX_REFUSED} signals that did not fit, with at, by and error` },
 );

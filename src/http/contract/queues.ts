@@ -179,6 +179,7 @@ export const queueRoutes = {
           throughput: Type.Number({ description: "Jobs completed per second, over the last full minute." }),
           latency: Percentiles,
           wait: Percentiles,
+          flows: Type.Object({ running: Count, failed: countOf("Flows that failed, and were not retried since.") }),
         }),
       },
     },

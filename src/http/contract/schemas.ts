@@ -2,6 +2,7 @@
  * THE SHAPES ON THE WIRE: JSON in snake_case; times in answers are ISO 8601 in UTC; a field that is not set is null, never left out.
  * The description of an input completes "… must be": both the error message and the reference use it.
  */
+import { COALESCE_KEY_RULE, KEEPS, WHILE_RUNNING } from "../../core/coalesce.ts";
 import type { Static, TEnum, TInteger, TNull, TObject, TSchema, TString, TUnion } from "typebox";
 import { GROUP } from "../../core/error-group.ts";
 import { MAX_FACETS, MAX_FIELD_LENGTH } from "../../core/facets.ts";
@@ -66,7 +67,7 @@ export const JobErrorShape = Type.Object(
     name: Type.String(),
     message: Type.String(),
     stack: nullable(Type.String()),
-    kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
+    kind: Type.Enum(["error", "timeout", "lost", "cancelled", "expired"]),
     version: Type.Optional(Type.String({ description: "The version of the application that the worker ran; absent if it has none." })),
     group: Type.String({ description: "Equal for errors that differ only in numbers, ids and quoted strings." }),
   },
@@ -79,7 +80,7 @@ export const CallErrorShape = Type.Union(
     Type.Object({
       name: Type.String(),
       message: Type.String(),
-      kind: Type.Enum(["error", "timeout", "lost", "cancelled"]),
+      kind: Type.Enum(["error", "timeout", "lost", "cancelled", "expired"]),
       status: Type.Enum([...STATUSES], { description: "How the job ended." }),
     }),
     Type.Null(),
@@ -145,6 +146,10 @@ const SUMMARY = {
   flow: nullable(
     Type.Object({ id: Type.String(), name: Type.String() }, { description: "The flow that it is a member of, and its name there." }),
   ),
+  coalesce: nullable(
+    Type.Object({ id: Type.String(), key: Type.String() }, { description: "Its coalescing key, and what the store knows it by." }),
+  ),
+  start_within: nullable(Milliseconds),
   worker_id: nullable(Type.String()),
   fence: Count,
   created_at: Time,
@@ -159,7 +164,16 @@ const SUMMARY = {
 export const JobSummary = Type.Object(SUMMARY);
 export type JobSummaryWire = Static<typeof JobSummary>;
 
-export const Job = Type.Object({ ...SUMMARY, payload: Type.Unknown(), result: Type.Unknown() });
+export const Job = Type.Object({
+  ...SUMMARY,
+  payload: Type.Unknown(),
+  result: Type.Unknown(),
+  outcome: Type.Optional(
+    Type.Enum(["created", "merged", "skipped"], {
+      description: "With coalesce: whether the job is new, has got this payload, or is as before.",
+    }),
+  ),
+});
 export type JobWire = Static<typeof Job>;
 
 /** A hint about a new job. */
@@ -208,6 +222,7 @@ export const JOB_FIELDS = {
     Type.Union([Type.String({ minLength: 1, maxLength: MAX_LIMIT_KEY_BYTES }), Type.Null()], { description: JOB_OPTIONS.limitKey.mustBe }),
   ),
   cost: option("cost", Type.Integer({ minimum: 1, maximum: MAX_COST })),
+  start_within: Type.Optional(Type.Union([duration(JOB_OPTIONS.startWithin.mustBe), Type.Null()])),
   webhook_url: Type.Optional(
     Type.Union([Type.String({ maxLength: MAX_URL_LENGTH }), Type.Null()], { description: JOB_OPTIONS.webhookUrl.mustBe }),
   ),
@@ -244,8 +259,28 @@ const KEYS = {
   ),
 };
 
+/** How jobs of one key become one. The library checks what cannot be combined. */
+const CoalesceInput = closed(
+  {
+    key: Type.String({ minLength: 1, maxLength: MAX_KEY_BYTES, description: COALESCE_KEY_RULE }),
+    quiet: Type.Optional(duration("debounce: starts when nothing was enqueued for so long")),
+    longest: Type.Optional(duration("with quiet: the longest wait from the first call on; 10 × quiet unless given")),
+    every: Type.Optional(duration("throttle: one start in this time")),
+    keep: Type.Optional(Type.Enum([...KEEPS], { description: "what a repeat does to the job that waits" })),
+    while_running: Type.Optional(Type.Enum([...WHILE_RUNNING], { description: "what a repeat does once the job has started" })),
+  },
+  { description: "merges this job into the one of the same key that waits" },
+);
+
 /** A job to enqueue. */
-export const NewJob = closed({ type: Name, payload: Type.Optional(Type.Unknown()), ...JOB_FIELDS, ...JOB_TIMES, ...KEYS });
+export const NewJob = closed({
+  type: Name,
+  payload: Type.Optional(Type.Unknown()),
+  ...JOB_FIELDS,
+  ...JOB_TIMES,
+  ...KEYS,
+  coalesce: Type.Optional(CoalesceInput),
+});
 export type NewJobWire = Static<typeof NewJob>;
 
 /** A job to enqueue, as the first source design has it. */
@@ -258,7 +293,7 @@ const A_MOMENT = "ISO 8601 with a time zone, or milliseconds since the epoch, fr
 export const Internal = Type.Optional(
   Type.Boolean({
     description:
-      "true to include internal jobs (webhook deliveries, bulk operations), their queues, and the workers that servers run for them",
+      "true to include internal jobs (webhook deliveries, bulk operations, flows), their queues, and the workers that servers run for them",
   }),
 );
 

@@ -19,7 +19,7 @@ export const systemRoutes = {
     query: Resume,
     answers: {
       200: {
-        when: "Server-sent events: job:created, job:due, job:started, job:completed, job:failed, job:dead, job:cancelled, job:suspended, job:resumed, job:retried, job:progress, queue:paused, queue:resumed, schedule:skipped; counts, if there are too many to send one by one; and gap, if some were missed. The data of each is flat JSON with event, id, at and its own fields.",
+        when: "Server-sent events: job:created, job:due, job:started, job:completed, job:failed, job:dead, job:cancelled, job:suspended, job:resumed, job:retried, job:progress, flow:completed, flow:failed, flow:cancelled, queue:paused, queue:resumed, schedule:skipped; counts, if there are too many to send one by one; and gap, if some were missed. The data of each is flat JSON with event, id, at and its own fields.",
         mediaType: "text/event-stream",
       },
     },

@@ -1,5 +1,6 @@
 /** Enqueues over HTTP: checks what only this side can check, makes the ids, and sends jobs in batches. */
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "../../client/client.ts";
+import { COALESCE_FIELDS } from "../../core/coalesce.ts";
 import { checkPayload } from "../../core/check-payload.ts";
 import { enqueueResultOf } from "../../core/enqueue-result.ts";
 import { asInputError, invalid, MillraceError } from "../../core/errors.ts";
@@ -13,7 +14,7 @@ import { MAX_BATCH } from "../../core/work-limits.ts";
 import { partitionOf } from "../../core/partition.ts";
 import { hasTransaction } from "../../core/query-transaction.ts";
 import { DEFAULT_QUEUE } from "../../core/queue.ts";
-import { isName } from "../../core/read-fields.ts";
+import { isName, readFields } from "../../core/read-fields.ts";
 import { Batcher, WaitingLimit } from "../../lib/batcher.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { PendingCalls } from "../../lib/pending-calls.ts";
@@ -75,6 +76,7 @@ export class RemoteEnqueuer {
   }
 
   enqueue(kind: JobKind, payload: unknown, options: EnqueueOptions | undefined): Promise<EnqueuedJob> {
+    if (options?.coalesce !== undefined && options.coalesce !== null) return this.#calls.add(this.#coalesce(kind, payload, options));
     return this.#calls.add(this.#prepare(kind, payload, options).then((job) => this.#batcher.add(job)));
   }
 
@@ -152,6 +154,19 @@ export class RemoteEnqueuer {
     if (schema !== undefined) await checkPayload(schema, JSON.parse(text));
     const unset = onlyDefaults(this.#defaults, defaults, own);
     return { given: { ...mergeOptions(this.#defaults, defaults, own), ...unset, type }, payload: text };
+  }
+
+  /** By itself, because the answer may be another job than the one that was sent. Sent again, it is merged into itself. */
+  async #coalesce(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
+    const { coalesce, ...rest } = options;
+    const { quiet, longest, every, ...wanted } = readFields(coalesce, "coalesce", COALESCE_FIELDS, "coalesce.");
+    const { text } = await this.#prepare(kind, payload, rest);
+    const { body, status } = await this.#transport.ask("POST /api/v1/jobs", {
+      body: `${text.slice(0, -1)},"coalesce":${wireText({ ...wanted, quiet, longest, every })}}`,
+      repeatable: true,
+    });
+    if ("pruned" in body) return fromPrunedWire(body, null);
+    return { ...fromJobWire(body), created: status === 201, pruned: false, outcome: body.outcome };
   }
 
   /** The jobs have their ids, so a batch may be sent again. */

@@ -1,5 +1,5 @@
 /** Leases over HTTP, for workers that connect to a server. */
-import { parentOf } from "../../core/flow-parent.ts";
+import { parentOf, parentOfKey } from "../../core/flow-parent.ts";
 import type { ClaimRequest, LeasedJob, LeaseFacts, LeaseNote, LeaseRef, LeaseAnswer, Leases, Report } from "../../client/client.ts";
 import type { Job } from "../../core/job.ts";
 import type { JobOptions } from "../../core/job-options.ts";
@@ -181,8 +181,9 @@ type NewFacts = Partial<Pick<LeasedJobWire, "snoozes" | "dead_letters">>;
 
 function factsOf(job: Job, { snoozes = 0, dead_letters: deadLetters = QUEUE_DEFAULTS.deadLetters }: NewFacts): LeaseFacts {
   const { type, queue, retryCount, maxRetries, lostCount, maxLost, retryDelay, backoff, webhookUrl, limitKey } = job;
-  const { attempt, workerId, startedAt, flow } = job;
-  const parent = flow === null ? job.parent : parentOf(flow.id, flow.name);
+  const { attempt, workerId, startedAt, flow, coalesce } = job;
+  const parentOfMember = flow === null ? job.parent : parentOf(flow.id, flow.name);
+  const parent = coalesce === null ? parentOfMember : parentOfKey(coalesce.id, coalesce.key);
   const counts = { retryCount, maxRetries, lostCount, maxLost, snoozes };
   const attempts = { attempt, workerId, startedAt };
   return { type, queue, ...counts, retryDelayMs: retryDelay, backoff, webhookUrl, limitKey, deadLetters, parent, ...attempts };

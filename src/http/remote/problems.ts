@@ -2,7 +2,7 @@
 import { ERROR_CODES, type ErrorCode, type ErrorFacts, MillraceError } from "../../core/errors.ts";
 import type { ProblemWire } from "../contract/schemas.ts";
 import type { ProblemCode, WireCode } from "../problem-codes.ts";
-import { hasCallersNames, toCamelCase } from "../wire/values.ts";
+import { hasCallersNames, toCamelCase, wordsWith } from "../wire/values.ts";
 
 /** The library's code for a problem that exists only over HTTP. */
 const WIRE_CODES: Readonly<Record<WireCode, ErrorCode>> = {
@@ -38,7 +38,7 @@ export function errorOf({ code, detail, field, job_id, retry_after_ms, issues }:
   if (job_id !== undefined) facts.jobId = job_id;
   if (retry_after_ms !== undefined) facts.retryAfterMs = retry_after_ms;
   if (issues !== undefined) facts.issues = issues;
-  const message = field === undefined || named === undefined || field === named ? detail : detail.replaceAll(field, named);
+  const message = field === undefined || named === undefined || field === named ? detail : wordsWith(detail, field, named);
   return new MillraceError(codeOf(code), message, facts);
 }
 

@@ -4,7 +4,9 @@
  */
 import { formatDuration } from "../../core/duration.ts";
 import { MillraceError } from "../../core/errors.ts";
+import { CHECK_ADDRESS, unreachable } from "../../core/unreachable.ts";
 import { type Clock, sleep } from "../../lib/clock.ts";
+import { refusalInWords } from "../../lib/refused.ts";
 import type { AnswerFrom, ParamsIn, RouteName } from "../contract.ts";
 import { errorOf, isProblem, MAYBE_DONE, REFUSED_FOR_NOW } from "./problems.ts";
 import { RequestSlots } from "./request-slots.ts";
@@ -69,9 +71,10 @@ export class Transport {
   async ask<Name extends RouteName>(name: Name, request: RequestParts<Name>): Promise<Answered<Name>> {
     const { clock, deadlineMs } = this.#options;
     this.ending.throwIfAborted();
-    const until = clock.monotonic() + deadlineMs + (request.waitMs ?? 0);
+    const from = clock.monotonic();
+    const until = from + deadlineMs + (request.waitMs ?? 0);
     for (let tries = 0; ; tries++) {
-      const outcome = await this.#try(name, request, until);
+      const outcome = await this.#try(name, request, { from, until });
       if (outcome instanceof Failure) await this.#pauseOrGiveUp(outcome, request.repeatable, tries, until);
       else return outcome;
     }
@@ -83,14 +86,14 @@ export class Transport {
     const [, path = ""] = name.split(" ");
     const response = await fetch(url + path, { headers: { ...this.#headers(), ...headers, Accept: "text/event-stream" }, signal });
     if (response.ok && response.body !== null) return response.body;
-    throw errorIn(response.status, read(await response.text()));
+    throw errorIn(url, response.status, read(await response.text()));
   }
 
-  async #try<Name extends RouteName>(name: Name, request: RequestParts<Name>, until: number): Promise<Answered<Name> | Failure> {
+  async #try<Name extends RouteName>(name: Name, request: RequestParts<Name>, time: Span): Promise<Answered<Name> | Failure> {
     const { clock } = this.#options;
     const attempt = new AbortController();
     const stop = (): void => attempt.abort(request.signal?.aborted === true ? request.signal.reason : this.ending.reason);
-    const timer = clock.setTimer(() => attempt.abort(new TooLate()), until - clock.monotonic());
+    const timer = clock.setTimer(() => attempt.abort(new TooLate()), time.until - clock.monotonic());
     request.signal?.addEventListener("abort", stop);
     this.ending.addEventListener("abort", stop);
     try {
@@ -98,7 +101,8 @@ export class Transport {
       return await this.#send(name, request, attempt.signal);
     } catch (error) {
       if (error instanceof MillraceError || request.signal?.aborted === true || this.ending.aborted) throw error;
-      return new Failure(unreachable(error, this.#options.deadlineMs), wasNeverSent(error) ? "nothing" : "unknown");
+      const triedMs = Math.round(clock.monotonic() - time.from);
+      return new Failure(this.#unavailable(error, triedMs), wasNeverSent(error) ? "nothing" : "unknown");
     } finally {
       timer.cancel();
       request.signal?.removeEventListener("abort", stop);
@@ -118,10 +122,25 @@ export class Transport {
         body: body ?? null,
         signal,
       });
-      return judge<Name>(response.status, await response.text());
+      return judge<Name>(this.#options.url, response.status, await response.text());
     } finally {
       if (!isLong) this.#slots.free();
     }
+  }
+
+  /** Says where the server should be, and what to do. The URL has no key or password in it. */
+  #unavailable(error: unknown, triedMs: number): MillraceError {
+    const { url, deadlineMs } = this.#options;
+    const server = `the Millrace server at ${url}`;
+    if (error instanceof TooLate) {
+      const message = `${server} did not answer within ${formatDuration(deadlineMs)}. Check that it is running, and what its log says`;
+      return new MillraceError("store_unavailable", message, { cause: error });
+    }
+    const { cause, message } = error as { cause?: unknown; message: string };
+    const refusal = refusalInWords(cause);
+    if (refusal !== null) return unreachable(server, refusal, { ms: triedMs }, error);
+    const why = cause instanceof Error ? cause.message || cause.name : message;
+    return new MillraceError("store_unavailable", `the connection to ${server} failed: ${why}. ${CHECK_ADDRESS}`, { cause: error });
   }
 
   #address<Name extends RouteName>(name: Name, { params, query }: RequestParts<Name>): string {
@@ -160,18 +179,27 @@ class Failure {
 
 class TooLate extends Error {}
 
-function judge<Name extends RouteName>(status: number, text: string): Answered<Name> | Failure {
+/** When a call began, and when it must end. */
+interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
+function judge<Name extends RouteName>(url: string, status: number, text: string): Answered<Name> | Failure {
   const body = read(text);
   if (status >= 200 && status < 300 && body !== undefined) return { status, body: body as AnswerFrom<Name>, text };
-  const error = errorIn(status, body);
+  const error = errorIn(url, status, body);
   if (isProblem(body) ? MAYBE_DONE.has(body.code) : status >= 500) return new Failure(error, "unknown");
   if (isProblem(body) && REFUSED_FOR_NOW.has(body.code)) return new Failure(error, "nothing");
   throw error;
 }
 
-function errorIn(status: number, body: unknown): MillraceError {
+function errorIn(url: string, status: number, body: unknown): MillraceError {
   if (isProblem(body)) return errorOf(body);
-  if (status >= 500) return new MillraceError("store_unavailable", `the server, or a proxy in front of it, answered ${status}`);
+  if (status >= 500) {
+    const message = `the Millrace server at ${url}, or a proxy in front of it, answered ${status}. Check that it is running, and what its log says`;
+    return new MillraceError("store_unavailable", message);
+  }
   return new MillraceError("unsupported_store", `this URL does not answer like a Millrace server (status ${status}): check the URL`, {
     field: "url",
   });
@@ -190,13 +218,4 @@ function read(text: string): unknown {
 function wasNeverSent(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: unknown } };
   return cause?.code === "ECONNREFUSED" || cause?.code === "ENOTFOUND" || cause?.code === "EAI_AGAIN";
-}
-
-function unreachable(error: unknown, deadlineMs: number): MillraceError {
-  if (error instanceof TooLate) {
-    return new MillraceError("store_unavailable", `the server did not answer within ${formatDuration(deadlineMs)}`, { cause: error });
-  }
-  const { cause, message } = error as { cause?: unknown; message: string };
-  const why = cause instanceof Error ? cause.message || cause.name : message;
-  return new MillraceError("store_unavailable", `the server cannot be reached: ${why}`, { cause: error });
 }

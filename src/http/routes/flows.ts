@@ -4,11 +4,10 @@ import { MillraceError } from "../../core/errors.ts";
 import { memberError } from "../../core/flow-graph.ts";
 import { stringifyJson } from "../../core/json-text.ts";
 import type { flowRoutes, MemberInputWire } from "../contract/flows.ts";
-import type { BodyIn } from "../contract.ts";
 import { changeOptionsOf, type Handlers, ok, readWait, type RouteInput, type RouteParts } from "../route-input.ts";
 import { keyErrorOnTheWire, toCreatedFlowWire, toFlowWire, toMemberWire, toOutcomeWire } from "../wire/flow.ts";
 import { written } from "../wire/job-text.ts";
-import { readNewJob } from "./new-job.ts";
+import { readFlowOptions, readMember } from "./new-flow.ts";
 
 const REPLAYED = { "Idempotent-Replayed": "true" };
 
@@ -66,25 +65,17 @@ async function createFlow({ client }: RouteParts, members: readonly FlowMemberIn
   }
 }
 
-/** The options of a flow are some of those of a job, and so is what is wrong with them. */
-function readFlowOptions(body: BodyIn<"POST /api/v1/flows">, header: string | null): FlowOptions {
-  const { idempotency_key, key_ttl, webhook_url, tags, meta, id } = body;
-  const { options } = readNewJob({ idempotency_key, key_ttl, webhook_url, tags, meta, id }, header);
-  const { idempotencyKey: key, ...rest } = options;
-  return { ...rest, key };
-}
-
 /** Checks each payload against the schemas that workers publish, as for a single job. */
 async function readMembers({ payloadCheck }: RouteParts, given: readonly MemberInputWire[]): Promise<FlowMemberInput[]> {
   const members: FlowMemberInput[] = [];
-  for (const [index, { name, after, on_failure: onFailure, ...job }] of given.entries()) {
+  for (const [index, member] of given.entries()) {
     try {
-      const { payload, options } = readNewJob(job, null);
-      const checked = payloadCheck.check(job, payload);
+      const input = readMember(member);
+      const checked = payloadCheck.check(member, input.payload);
       if (checked !== undefined) await checked;
-      members.push({ ...options, name, after: after ?? undefined, onFailure, type: job.type, payload });
+      members.push(input);
     } catch (error) {
-      throw memberError(error, name, index);
+      throw memberError(error, member.name, index);
     }
   }
   return members;

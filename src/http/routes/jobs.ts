@@ -36,7 +36,7 @@ export function jobHandlers({ client, handledTypes, payloadCheck }: RouteParts):
       // Relative to this route, so that it is right under any mount path.
       return job.created
         ? { status: 201, body: wire, headers: { Location: `jobs/${job.id}` } }
-        : { status: 200, body: wire, headers: REPLAYED };
+        : { status: 200, body: wire, ...(job.outcome === undefined ? { headers: REPLAYED } : {}) };
     },
 
     async "POST /api/v1/jobs/batch"({ body, call, requestId }) {
@@ -53,8 +53,8 @@ export function jobHandlers({ client, handledTypes, payloadCheck }: RouteParts):
     },
 
     async "GET /api/v1/facets/{field}"({ params: { field }, query }) {
-      const { values, without, isCapped } = await client.facets(field, fromFilterWire(query));
-      return ok({ values: [...values], without, is_capped: isCapped });
+      const { values, without, isCapped, hasMore } = await client.facets(field, fromFilterWire(query));
+      return ok({ values: [...values], without, is_capped: isCapped, has_more: hasMore });
     },
 
     async "GET /api/v1/jobs/{id}"(input) {

@@ -2,7 +2,7 @@
 import { encodeJson } from "../../core/json.ts";
 import { readSchema } from "../../core/payload-schema.ts";
 import { MAX_LINK_PAYLOAD_BYTES, readLinkTtl } from "../../core/signal-links.ts";
-import { MAX_STEP_BYTES, type NewStep, readStepName, type StepDetail } from "../../core/steps.ts";
+import { MAX_STEP_BYTES, MAX_WAIT_SCHEMA_BYTES, type NewStep, readStepName, type StepDetail } from "../../core/steps.ts";
 import type { leaseStepRoutes, StepInputWire } from "../contract/lease-steps.ts";
 import { type Handlers, ok, type RouteParts } from "../route-input.ts";
 import { written } from "../wire/job-text.ts";
@@ -41,7 +41,7 @@ function readStep(given: StepInputWire, place: string): NewStep {
 
 function openAgain({ delay, schema, refused = [] }: StepInputWire, name: string, place: string): NewStep {
   const detail: StepDetail = {
-    ...(schema === undefined ? {} : { schema: JSON.parse(readSchema(schema, `${place}.schema`).text) as unknown }),
+    ...(schema === undefined ? {} : { schema: JSON.parse(readSchema(schema, `${place}.schema`, MAX_WAIT_SCHEMA_BYTES).text) as unknown }),
     refused: refused.map(({ at, by, error }) => ({ at: typeof at === "number" ? at : fromTime(at), by, error })),
   };
   return {

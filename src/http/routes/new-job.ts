@@ -33,6 +33,11 @@ export function readNewJob(job: Omit<NewJobWire, "type">, key: string | null): N
   if (isGiven(job.limit_key)) options.limitKey = job.limit_key;
   if (job.cost !== undefined) options.cost = job.cost;
   if (isGiven(job.webhook_url)) options.webhookUrl = job.webhook_url;
+  if (isGiven(job.start_within)) options.startWithin = job.start_within;
+  if ("coalesce" in job && job.coalesce !== undefined) {
+    const { while_running: whileRunning, ...coalesce } = job.coalesce;
+    options.coalesce = { ...coalesce, whileRunning };
+  }
   if (isGiven(job.run_at)) options.runAt = job.run_at;
   if (isGiven(job.scheduled_at)) options.runAt = readScheduledAt(job, job.scheduled_at);
   if (isGiven(job.idempotency_key)) options.idempotencyKey = job.idempotency_key;

@@ -6,7 +6,7 @@ import { textsIn } from "../../core/json-source.ts";
 import { JsonText } from "../../core/json-text.ts";
 import type { Outcome } from "../../core/lifecycle.ts";
 import { readSchema } from "../../core/payload-schema.ts";
-import { type CallRequest, type NewStep, readStepName } from "../../core/steps.ts";
+import { type CallRequest, MAX_WAIT_SCHEMA_BYTES, type NewStep, readStepName } from "../../core/steps.ts";
 import type { WaitWire } from "../contract/lease-steps.ts";
 import { missing, readDelay } from "./read-parts.ts";
 import { readNewJob } from "./new-job.ts";
@@ -54,7 +54,7 @@ function refuseOthers(wire: WaitWire, at: string): void {
 function readWait({ kind, delay, schema }: WaitWire, name: string, at: string): NewStep {
   const untilMs = readDelay(delay, `${at}.delay`) ?? null;
   if (kind === "sleep" && untilMs === null) return missing(`${at}.delay`, "how long to sleep");
-  const detail = schema === undefined ? null : `{"schema":${readSchema(schema, `${at}.schema`).text}}`;
+  const detail = schema === undefined ? null : `{"schema":${readSchema(schema, `${at}.schema`, MAX_WAIT_SCHEMA_BYTES).text}}`;
   return { name, kind, state: "open", value: null, untilMs, detail };
 }
 

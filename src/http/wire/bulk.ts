@@ -89,7 +89,7 @@ export function fromMuteWire({ group, at, until, by, reason }: MuteWire): Mute {
   return { group, at: fromTime(at), until: fromTimeOrNull(until), by, reason };
 }
 
-export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroupsWire {
+export function toErrorGroupsWire({ groups, isCapped, hasMore }: ErrorGroups): ErrorGroupsWire {
   return {
     groups: groups.map(({ group, name, message, count, types, firstSeenAt, firstVersion, lastSeenAt, trend, sampleJobId, muted }) => ({
       group,
@@ -105,10 +105,11 @@ export function toErrorGroupsWire({ groups, isCapped }: ErrorGroups): ErrorGroup
       muted: muted === null ? null : toMuteWire(muted),
     })),
     is_capped: isCapped,
+    has_more: hasMore,
   };
 }
 
-export function fromErrorGroupsWire({ groups, is_capped }: ErrorGroupsWire): ErrorGroups {
+export function fromErrorGroupsWire({ groups, is_capped, has_more }: ErrorGroupsWire): ErrorGroups {
   return {
     groups: groups.map(
       ({ group, name, message, count, types, first_seen_at, first_version, last_seen_at, trend, sample_job_id, muted }) => ({
@@ -126,5 +127,6 @@ export function fromErrorGroupsWire({ groups, is_capped }: ErrorGroupsWire): Err
       }),
     ),
     isCapped: is_capped,
+    hasMore: has_more,
   };
 }

@@ -21,7 +21,8 @@ export function enqueuedText(job: EnqueuedJob, sent: unknown, minimal: boolean, 
   }
   const payload = minimal ? "" : `,"payload":${jsonOf(job.created && sent instanceof JsonText ? sent : payloadOf(job))}`;
   const noticeText = notice === undefined ? "" : `,"notice":${JSON.stringify(notice)}`;
-  return `${openText(job)}${payload},"result":${jsonOf(resultOf(job))}${noticeText}}`;
+  const outcome = job.outcome === undefined ? "" : `,"outcome":${JSON.stringify(job.outcome)}`;
+  return `${openText(job)}${payload},"result":${jsonOf(resultOf(job))}${outcome}${noticeText}}`;
 }
 
 export function leasedText({ job, leaseUntil, facts, texts }: LeasedJob): string {

@@ -48,6 +48,8 @@ export function toSummaryWire(job: JobSummary): JobSummaryWire {
     has_steps: job.hasSteps,
     parent: job.parent,
     flow: job.flow,
+    coalesce: job.coalesce,
+    start_within: job.startWithin,
     worker_id: job.workerId,
     fence: job.fence,
     created_at: toTime(job.createdAt),
@@ -61,7 +63,7 @@ export function toSummaryWire(job: JobSummary): JobSummaryWire {
 
 export function toEnqueuedWire(job: EnqueuedJob): JobWire | PrunedJobWire {
   if (job.pruned) return { id: job.id, type: job.type, queue: job.queue, status: job.status, pruned: true };
-  return toJobWire(job);
+  return job.outcome === undefined ? toJobWire(job) : { ...toJobWire(job), outcome: job.outcome };
 }
 
 export function fromJobWire(wire: JobWire): Job {
@@ -96,6 +98,8 @@ export function fromSummaryWire(wire: JobSummaryWire): JobSummary {
     hasSteps: wire.has_steps ?? false,
     parent: wire.parent ?? null,
     flow: wire.flow ?? null,
+    coalesce: wire.coalesce ?? null,
+    startWithin: wire.start_within ?? null,
     workerId: wire.worker_id,
     fence: wire.fence,
     createdAt: fromTime(wire.created_at),
@@ -135,6 +139,8 @@ export function fromPrunedWire(wire: PrunedJobWire, idempotencyKey: string | nul
     hasSteps: false,
     parent: null,
     flow: null,
+    coalesce: null,
+    startWithin: null,
     workerId: null,
     fence: 0,
     createdAt: 0,

@@ -29,6 +29,7 @@ export function toStatsWire(stats: Stats): StatsWire {
     throughput: stats.throughput,
     latency: stats.latency,
     wait: stats.wait,
+    flows: stats.flows,
   };
 }
 
@@ -48,6 +49,8 @@ export function fromStatsWire(wire: StatsWire): Stats {
     throughput: wire.throughput,
     latency: wire.latency,
     wait: wire.wait,
+    // A server of an older version does not send it.
+    flows: wire.flows ?? { running: 0, failed: 0 },
   };
 }
 

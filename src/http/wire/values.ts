@@ -61,6 +61,20 @@ export function hasCallersNames(field: string): boolean {
   return /^((members\[\d+\]\.)?(payload|meta)|(filter\.)?where)\b/.test(field);
 }
 
+/** The field of the library as the wire names it. Names inside payload and meta are the caller's own. */
+export function fieldOnTheWire(field: string): string {
+  return hasCallersNames(field) ? field : toSnakeCase(field);
+}
+
+/** The message of an error with the name of its field as the other side has it. A message may name the field with or without its place. */
+export function wordsWith(message: string, field: string, named: string): string {
+  return message.includes(field) ? message.replaceAll(field, named) : message.replaceAll(lastOf(field), lastOf(named));
+}
+
+function lastOf(field: string): string {
+  return field.slice(field.lastIndexOf(".") + 1);
+}
+
 /** The same object with its own field names in snake_case, without undefined values. Deeper names are the caller's. */
 export function fieldsToSnakeCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(

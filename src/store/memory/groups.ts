@@ -1,17 +1,17 @@
-import { ErrorTally, type FoundGroup, hoursAgo, named } from "../../core/error-tally.ts";
+import { ErrorTally, hoursAgo, named } from "../../core/error-tally.ts";
 import { FacetTally } from "../../core/facet-tally.ts";
 import { facetOf } from "../../core/facets.ts";
 import { endedInTime, type Filter, leavesOut, matcherOf } from "../../core/filter.ts";
 import type { JobRecord } from "../../core/job.ts";
-import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
+import { type FacetQuery, type FacetValues, type FoundGroups, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Context } from "./context.ts";
 import type { Jobs } from "./jobs.ts";
 
 /** Groups the latest created dead letters by error. */
-export function groupErrors(context: Context, query: GroupQuery): { groups: FoundGroup[]; isCapped: boolean } {
+export function groupErrors(context: Context, query: GroupQuery): FoundGroups {
   const { tally, isCapped } = tallyErrors(context, query);
-  const { groups, isMore } = tally.top(query.limit);
-  return { groups: named(groups, (id) => context.jobs.get(id)?.record.error), isCapped: isCapped || isMore };
+  const { groups, hasMore } = tally.top(query.limit);
+  return { groups: named(groups, (id) => context.jobs.get(id)?.record.error), isCapped, hasMore };
 }
 
 export function countErrors(context: Context, query: Omit<GroupQuery, "limit">): Map<string, number> {
@@ -34,7 +34,7 @@ export function countFacetValues({ jobs }: Context, query: FacetQuery): FacetVal
   const { records, isCapped } = latest(jobs, query);
   const tally = new FacetTally();
   for (const { facets } of records) tally.add(facetOf(facets, query.field), 1);
-  return tally.top(query.limit, isCapped);
+  return { ...tally.top(query.limit), isCapped };
 }
 
 /** Those of the latest created jobs that match. */

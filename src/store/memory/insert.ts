@@ -1,7 +1,7 @@
 import { type JobRecord, type NewJob, recordOf } from "../../core/job.ts";
 import { decodeLimits } from "../../core/limits.ts";
 import { levelNumber } from "../numbers.ts";
-import type { InsertAnswer } from "../store.ts";
+import { type InsertAnswer, REPLACEABLE, type ReplaceAnswer } from "../store.ts";
 import type { Context } from "./context.ts";
 import { storeFlow } from "./flows.ts";
 import type { Key } from "./keys.ts";
@@ -10,14 +10,14 @@ import type { JobsBySequence } from "./jobs-by-sequence.ts";
 import { type Mutable, NO_CHANGES, NO_HISTORY, NO_TAGS, recordCopy, type StoredJob } from "./stored-job.ts";
 
 /** Inserts a job, or says why not. A refused job leaves nothing behind. */
-export function insertJob(memory: Context, job: NewJob): InsertAnswer {
+export function insertJob(memory: Context, job: NewJob, fits = false): InsertAnswer {
   const { jobs, counters, now } = memory;
   const same = jobs.get(job.id);
   if (same !== undefined) return created(same);
   const queue = jobs.queueOf(job.queue);
   const key = job.idempotencyKey === null ? null : jobs.keys.living(queue, job.idempotencyKey, now);
   if (key !== null) return answerHolder(key, job);
-  const alwaysFits = job.blocked === true || (job.parent ?? null) !== null;
+  const alwaysFits = fits || job.blocked === true || (job.parent ?? null) !== null;
   if (!alwaysFits && queue.isFull()) return { kind: "full", capacity: queue.settings.capacity! };
   const fullKey = alwaysFits ? null : waitingOfFullKey(queue, job.limitKey);
   if (fullKey !== null) return { kind: "full", capacity: fullKey, limitKey: job.limitKey! };
@@ -29,6 +29,19 @@ export function insertJob(memory: Context, job: NewJob): InsertAnswer {
   jobs.add(stored);
   if (job.flow !== undefined) stored.flow = storeFlow(memory, job.flow);
   return created(stored);
+}
+
+/** Puts a job in place of one that waits and was never claimed. */
+export function replaceJob(memory: Context, job: NewJob): ReplaceAnswer {
+  const { jobs } = memory;
+  const before = jobs.get(job.id);
+  if (before === undefined) return "missing";
+  const { status, fence } = before.record;
+  if (!REPLACEABLE.includes(status) || fence !== 0) return "refused";
+  jobs.forget(before);
+  // It always fits: it took the place of the other one.
+  insertJob(memory, { ...job, parent: job.parent ?? null, blocked: status === "blocked" }, true);
+  return "ok";
 }
 
 /** How many jobs of a limit key may wait, if as many do; otherwise null. */

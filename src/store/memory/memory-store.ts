@@ -5,7 +5,7 @@ import { Context } from "./context.ts";
 import { claimJobs, extendLease, keepStepsUnder, settleJob, writeNote } from "./exchange.ts";
 import { changeFlow, readFlow } from "./flows.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
-import { insertJob } from "./insert.ts";
+import { insertJob, replaceJob } from "./insert.ts";
 import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
 import { countMatches, listJobs } from "./list.ts";
 import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
@@ -54,6 +54,7 @@ export function openMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
 const VERBS: Verbs<Context> = {
   insert: (memory, jobs) => jobs.map((job) => insertJob(memory, job)),
+  replace: (memory, jobs) => jobs.map((job) => replaceJob(memory, job)),
   exchange: (memory, settlements, claims) => {
     const settled = settlements.map((settlement) => settleJob(memory, settlement));
     const answers = claims.map((claim) => claimJobs(memory, claim));

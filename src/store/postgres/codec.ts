@@ -58,21 +58,25 @@ interface Extra {
   limitKey?: string;
   /** Only if it is not 1. */
   cost?: number;
+  startWithinMs?: number;
   /** The step as encodeText writes it, because the server reads it. */
   parent?: Parent;
   /** The life of a job that has steps. Only the server writes it, and always first: see functions/step-marks.ts. */
   steps?: number;
 }
 
-export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl" | "backoff" | "limitKey" | "cost" | "parent" | "flow">): string | null {
+export function encodeExtra(
+  job: Pick<NewJob, "meta" | "webhookUrl" | "backoff" | "limitKey" | "cost" | "startWithinMs" | "parent" | "flow">,
+): string | null {
   const waitsAsUsual = job.backoff === USUAL_JOB.backoff;
-  const { parent = null, flow } = job;
+  const { parent = null, startWithinMs = null, flow } = job;
   if (
     job.meta === null &&
     job.webhookUrl === null &&
     waitsAsUsual &&
     job.limitKey === null &&
     job.cost === 1 &&
+    startWithinMs === null &&
     parent === null &&
     flow === undefined
   )
@@ -84,6 +88,7 @@ export function encodeExtra(job: Pick<NewJob, "meta" | "webhookUrl" | "backoff" 
   if (!waitsAsUsual) extra.backoff = job.backoff;
   if (job.limitKey !== null) extra.limitKey = encodeText(job.limitKey);
   if (job.cost !== 1) extra.cost = job.cost;
+  if (startWithinMs !== null) extra.startWithinMs = startWithinMs;
   if (parent !== null) extra.parent = { ...parent, step: encodeText(parent.step) };
   return JSON.stringify(extra);
 }
@@ -187,6 +192,10 @@ const SQL_TYPES: Readonly<Record<keyof typeof FULL, string>> = {
 /** The same columns as a function's return type. */
 export const SUMMARY_RETURNS: string = returns(SUMMARY);
 export const JOB_RETURNS: string = returns(FULL);
+/** What a function that returns whole jobs calls their columns. */
+export const JOB_RETURNED: string = Object.keys(FULL)
+  .map((name) => `out_${name}`)
+  .join(", ");
 
 function returns(columns: object): string {
   return Object.keys(columns)
@@ -275,6 +284,7 @@ export function readSummary(row: Row, names: Names, from = 0): JobSummaryRecord 
     facets: facets === null ? null : (JSON.parse(facets) as Facets),
     limitKey: extra.limitKey === undefined ? null : decodeText(extra.limitKey),
     cost: extra.cost ?? 1,
+    startWithinMs: extra.startWithinMs ?? null,
     hasSteps: extra.steps !== undefined,
     parent: extra.parent === undefined ? null : { ...extra.parent, step: decodeText(extra.parent.step) },
     workerId: worker === null ? null : decodeText(worker),

@@ -4,7 +4,7 @@ import type { Arrays } from "./arrays.ts";
 import type { Catalog } from "./catalog.ts";
 import { laneOf, readJob, readSummary, type Row } from "./codec.ts";
 import type { Connections } from "./connections.ts";
-import type { DueStart, LaneStarts } from "./read-starts.ts";
+import type { DueStart, LaneStarts, NoticeStart } from "./read-starts.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { Statements } from "./statements.ts";
 
@@ -18,6 +18,7 @@ export interface Context {
   readonly housekeeping: Housekeeping;
   readonly laneStarts: LaneStarts;
   readonly dueStart: DueStart;
+  readonly noticeStart: NoticeStart;
   /** Queues that had a capacity, and until when we assume that: their jobs take the careful way at once. */
   readonly bounded: Map<string, number>;
   /** The time of a test's clock, else null for the server's. */

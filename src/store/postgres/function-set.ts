@@ -21,7 +21,9 @@ import { admit, enqueue, freeKeys } from "./functions/insert.ts";
 import { admitFlows, changeFlows, readFlows } from "./functions/flows.ts";
 import { hourTimes } from "./functions/hour-times.ts";
 import { extend, note } from "./functions/leases.ts";
+import { LISTS } from "./functions/lists.ts";
 import { change, remove } from "./functions/manage.ts";
+import { replace } from "./functions/replace.ts";
 import { attempts, counters, expired, find, queues } from "./functions/reads.ts";
 import { endSteps, keepSteps, readSteps } from "./functions/steps.ts";
 import { fold, promote, prune, tick } from "./functions/upkeep.ts";
@@ -64,6 +66,7 @@ const WRITES = [
   endSteps,
   admitFlows,
   changeFlows,
+  replace,
 ];
 const READS = [find, attempts, expired, queues, counters, hourTimes, oldest, ahead, keyUse, readFlows];
 
@@ -75,7 +78,7 @@ export function functionSet(texts: readonly FunctionText[]): FunctionSet {
 }
 
 /** The functions of this version. */
-export const FUNCTIONS: FunctionSet = functionSet([...WRITES, ...READS]);
+export const FUNCTIONS: FunctionSet = functionSet([...WRITES, ...READS, ...LISTS]);
 
 /** The function names up to schema version 5. The row `functions` stands for that set. */
 const NAMES_WITHOUT_DIGEST = `enqueue admit free_keys exchange extend note change remove promote prune fold tick spend find attempts expired

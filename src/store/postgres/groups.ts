@@ -1,7 +1,7 @@
-import { ErrorTally, type FoundGroup, jobsToName, named } from "../../core/error-tally.ts";
+import { ErrorTally, jobsToName, named } from "../../core/error-tally.ts";
 import { FacetTally } from "../../core/facet-tally.ts";
 import { STATE } from "../numbers.ts";
-import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
+import { type FacetQuery, type FacetValues, type FoundGroups, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import { encodeFacets, encodeText, numbers } from "./codec.ts";
 import type { Context } from "./context.ts";
 import { encodeLimitKey, queuesLeftOut, talliesOf } from "./list.ts";
@@ -19,11 +19,11 @@ type CountedRow = [
 ];
 
 /** Groups dead letters by error. */
-export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }> {
+export async function groupErrors(context: Context, query: GroupQuery): Promise<FoundGroups> {
   const { tally, isTooMuch } = await tallyErrors(context, query);
-  const { groups, isMore } = tally.top(query.limit);
+  const { groups, hasMore } = tally.top(query.limit);
   const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
-  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch, hasMore };
 }
 
 export async function countErrors(context: Context, query: Omit<GroupQuery, "limit">): Promise<Map<string, number>> {
@@ -46,7 +46,7 @@ export async function countFacetValues(context: Context, query: FacetQuery): Pro
   const tally = new FacetTally();
   const rows = await context.connections.call(context.sql.countFacetValues, [...values, query.field]);
   for (const [value, count] of rows as [string | null, number][]) tally.add(value, count);
-  return tally.top(query.limit, isTooMuch);
+  return { ...tally.top(query.limit), isCapped: isTooMuch };
 }
 
 /** The filter of dead letters, as statements take it. They are found by queue and end; if there are too many, only the latest of each queue. */

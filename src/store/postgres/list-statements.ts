@@ -1,5 +1,5 @@
 /**
- * The SQL texts of lists, searches, counts and groups of jobs. The comment above each has its inputs, in order, and what an answer means.
+ * The SQL texts of lists, searches, counts and groups of jobs. Each becomes a function: see functions/lists.ts. The comment above each has its inputs, in order, and what an answer means.
  */
 import { TREND_HOURS } from "../../core/error-tally.ts";
 import { INTERNAL_MARK } from "../../core/internal.ts";
@@ -9,14 +9,30 @@ import { STATE } from "../numbers.ts";
 import { GROUP_AT, GROUP_LENGTH } from "../stored-error.ts";
 import { nowOf } from "./functions/snippets.ts";
 import { PLACES } from "./tables.ts";
-import { SUMMARY_COLUMNS } from "./codec.ts";
+import { SUMMARY_COLUMNS, SUMMARY_RETURNS } from "./codec.ts";
 
-export type ListStatements = ReturnType<typeof lists>;
-
-/** The statements on the tables of one schema. */
-export function listStatementsFor(s: string): ListStatements {
-  return lists(s);
+/** A statement that is created as a function: the types of its inputs, and its columns. See functions/lists.ts. */
+export interface Listing {
+  readonly takes: readonly string[];
+  readonly returns: string;
+  readonly text: string;
 }
+
+const typesOf = (names: string): readonly string[] => names.split(" ");
+/** Where a list begins and ends. */
+const RANGE = typesOf("bigint bigint bigint bigint");
+/** The same, the inputs of `filter`, most candidates, limit, facets, limit key. */
+const FILTER = [
+  ...RANGE,
+  ...typesOf("smallint[] text text smallint smallint text text text[] bigint bigint"),
+  ...typesOf("bigint bigint text text"),
+];
+const LAST_ENDED = typesOf("smallint[] bigint text bigint bigint text smallint smallint text text[] bigint bigint text text text");
+const COUNT = "out_count bigint";
+const COUNT_AMONG = `${COUNT}, out_looked bigint`;
+const POSITION = "out_created_at bigint, out_seq bigint, out_looked bigint";
+const FOUND = `out_found boolean, ${SUMMARY_RETURNS}`;
+const PLACED = `out_looked bigint, out_wanted bigint, out_is_last boolean, out_last_at bigint, out_last_seq bigint, out_at bigint, out_seq bigint, ${FOUND}`;
 
 /**
  * In: cursor's created_at and seq (null: from the top), from, to. Where a list begins and ends. Walks check the end only after their limit:
@@ -31,14 +47,15 @@ const leftOut = (s: string, names: string): string => `array(select id from ${s}
 const lanesLeftOut = (s: string, names: string): string =>
   `(select id from ${s}.typed_lane where queue = any(${leftOut(s, names)})) left_out`;
 /** Not by comparing names: the server assumes that few rows match that, and would read and sort all jobs instead of walking down. */
-const isKept = (s: string, names: string, queue = "q.id"): string => `(${names}::text[] = '{}' or ${queue} <> all(${leftOut(s, names)}))`;
+export const isKept = (s: string, names: string, queue = "q.id"): string =>
+  `(${names}::text[] = '{}' or ${queue} <> all(${leftOut(s, names)}))`;
 const ERROR_GROUP = `substr(s.error, ${GROUP_AT}, ${GROUP_LENGTH})`;
 /** In: the wanted facets as JSON (null: any). */
 const hasFacets = (wanted: string): string => `(${wanted}::text is null or j.facets::jsonb @> ${wanted}::text::jsonb)`;
 /** The same for jobs from the index of the first facet. All of them have it, and to read the JSON of each would take a tenth of the time. */
 const HAS_OTHER_FACETS = `((select count(*) from json_object_keys($17::text::json)) = 1 or ${hasFacets("$17")})`;
-const ofLane = (s: string): string => `${isKept(s, "$12")} and ($6::text is null or l.type = $6)
-  and ($7::text is null or q.name = $7) and ($8::smallint is null or l.priority between $8 and $9::smallint)`;
+const ofLane = (s: string): string => `${isKept(s, "$12", "l.queue")} and ($6::text is null or l.type = $6)
+  and ($7::text is null or l.queue_name = $7) and ($8::smallint is null or l.priority between $8 and $9::smallint)`;
 /** In: limit key (null: any). Only lanes with a negative id have such jobs. */
 const hasLimitKey = (wanted: string): string => `(${wanted}::text is null or (j.lane < 0 and j.extra::json ->> 'limitKey' = ${wanted}))`;
 const ofBody = (s: string, facets: string): string =>
@@ -62,13 +79,20 @@ const IN_SUMMARY = `(select strpos(t.text, $19::text) > 0 or strpos(t.text, $20:
   "concat_ws(E'\\n', j.id, l.type, j.key, array_to_string(j.tags, E'\\n'), s.error)",
 )} as text) t)`;
 
+export type Listings = ReturnType<typeof lists>;
+
+/** The statements on the tables of one schema. */
+export function listings(s: string): Listings {
+  return lists(s);
+}
+
 const lists = (s: string) => ({
   ...listStatements(s, "false", "true"),
-  search: listStatements(s, IN_PAYLOAD, `(${IN_SUMMARY} or ${IN_PAYLOAD})`),
+  search: listStatements(s, IN_PAYLOAD, `(${IN_SUMMARY} or ${IN_PAYLOAD})`, ["text", "text"]),
   /** Jobs that may have it, but not in the payload. */
-  searchBeside: listStatements(s, "false", `(${IN_SUMMARY} and not ${IN_PAYLOAD})`),
+  searchBeside: listStatements(s, "false", `(${IN_SUMMARY} and not ${IN_PAYLOAD})`, ["text", "text"]),
   count: countStatements(s, "true"),
-  countInPayload: countStatements(s, IN_PAYLOAD),
+  countInPayload: countStatements(s, IN_PAYLOAD, ["text"]),
   /** In: as count. For filters without state, error and end, which it does not read. Out: how many. */
   countBodies: {
     walk: countBodies(s, newestBodies(s)),
@@ -79,65 +103,81 @@ const lists = (s: string) => ({
    * In: as count. For filters without times of creation, tag and facets: it picks jobs and reads none of their bodies, which lie far apart.
    * Out: how many, and among how many candidates.
    */
-  countPicked: `${standing(s)} select count(*), (select count(*) from s) from s join ${s}.typed_lane l on l.id = s.lane
-    join ${s}.queue q on q.id = l.queue where ${OF_STATE} and ${ofLane(s)} and $1::bigint is null and $2::bigint is null
-      and $3::bigint is null and $4::bigint is null and $10::text is null and $16::bigint > 0 and $17::text is null and $18::text is null`,
+  countPicked: {
+    takes: FILTER,
+    returns: COUNT_AMONG,
+    text: `${standing(s)} select count(*), (select count(*) from s) from s where ${OF_STATE} and lane = any((select lanes from w)::int[])
+      and ($8::smallint is null or priority between $8 and $9::smallint)`,
+  },
   /**
    * In: where the list begins and ends, how many jobs, names of queues to leave out, states (null: all). Out: the position of the last
    * of that many jobs, if there are so many, and how many of them are candidates: all, without a look at each, if none can be another.
    */
-  lastCandidate: `select j.created_at, j.seq, case
+  lastCandidate: {
+    takes: [...RANGE, "bigint", "text[]", "smallint[]"],
+    returns: POSITION,
+    text: `select j.created_at, j.seq, case
       when $7::smallint[] is null and not exists (select from ${lanesLeftOut(s, "$6")}) then $5
       when $7::smallint[] is null then (select count(*) from (${newest(s, "j.lane")}) c where ${isKeptLane(s)})
       else (select count(*) from (${newest(s, "j.id, j.lane")}) c ${eachState(s, "c", "$7")}
         where s.state = any($7) and ${isKeptLane(s)}) end
     from (select j.created_at, j.seq from ${s}.job j where ${BEGINS} order by ${NEWEST} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  },
   /** In: where the list begins and ends, how many jobs, queue, facets. Out: as lastCandidate; all are candidates. */
-  lastOfFacet: `select j.created_at, j.seq, $5 from (${newestOfFacet(s, ofQueue(s, "$6"), "$7")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  lastOfFacet: {
+    takes: [...RANGE, "bigint", "text", "text"],
+    returns: POSITION,
+    text: `select j.created_at, j.seq, $5 from (${newestOfFacet(s, ofQueue(s, "$6"), "$7")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  },
   /** In: where the list begins and ends, how many jobs, facets. Out: the same of all queues. */
-  lastOfFacets: `select j.created_at, j.seq, $5 from (${newestOfFacets(s, "$6", "$5")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  lastOfFacets: {
+    takes: [...RANGE, "bigint", "text"],
+    returns: POSITION,
+    text: `select j.created_at, j.seq, $5 from (${newestOfFacets(s, "$6", "$5")} offset $5::bigint - 1 limit 1) j where ${ENDS}`,
+  },
   /** In: facets. Out: how many queues have jobs with the first of them. (With `exists` the server would read the whole table.) */
-  countFacetQueues: `select count(*) from ${s}.queue q
+  countFacetQueues: {
+    takes: ["text"],
+    returns: COUNT,
+    text: `select count(*) from ${s}.queue q
     cross join lateral (select from ${s}.facet j where j.queue = q.id and ${isFirst("$1")} limit 1) x`,
+  },
   /** In: as lastEnded, now. Out: error group, type, hours since the end, count, first and last end, the ids of the first and of the last. */
-  countErrors: `select ${ERROR_GROUP}, l.type, least(${TREND_HOURS}, greatest(0, ((select ${nowOf("$16::bigint")}) - s.ended_at) / ${HOUR_MS})), count(*),
+  countErrors: {
+    takes: [...LAST_ENDED, "bigint"],
+    returns: `out_group text, out_type text, out_hours bigint, ${COUNT}, out_first bigint, out_last bigint, out_first_job uuid, out_sample uuid`,
+    text: `select ${ERROR_GROUP}, l.type, least(${TREND_HOURS}, greatest(0, ((select ${nowOf("$16::bigint")}) - s.ended_at) / ${HOUR_MS})), count(*),
       min(s.ended_at), max(s.ended_at), (array_agg(s.id order by s.ended_at, s.id))[1], (array_agg(s.id order by s.ended_at desc, s.id desc))[1]
     ${lastEnded(s)} and s.error is not null group by 1, 2, 3`,
+  },
   /** In: as lastEnded, field. Out: its value (null: none), count. */
-  countFacetValues: `select j.facets::json ->> $16::text, count(*) ${lastEnded(s)} group by 1`,
-  /** In: tallies, queue (null: all), names of queues to leave out. Out: how many jobs there are, and in how many queues. */
-  countEnded: `select coalesce(sum(amount), 0)::bigint, count(*) from (
-      select queue, sum(amount) as amount from (
-        select queue, metric, amount from ${s}.tally
-        union all select queue, metric, amount from ${s}.cell
-      ) cells where metric = any($1::smallint[])
-        and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
-        and ${isKept(s, "$3", "queue")} group by queue
-    ) queues where amount > 0`,
+  countFacetValues: {
+    takes: [...LAST_ENDED, "text"],
+    returns: `out_value text, ${COUNT}`,
+    text: `select j.facets::json ->> $16::text, count(*) ${lastEnded(s)} group by 1`,
+  },
   /**
    * In: states, queue (null: all), names of queues to leave out, ended from, ended before (each null: any), most. Out: how many jobs
    * there are, counted up to `most`.
    */
-  countEndedWithin: `select count(*) from (
+  countEndedWithin: {
+    takes: ["smallint[]", "text", "text[]", "bigint", "bigint", "bigint"],
+    returns: COUNT,
+    text: `select count(*) from (
       select from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
       cross join lateral (select from ${s}.ended e where e.queue = q.id and e.state = wanted.state
-        and ($4::bigint is null or e.ended_at >= $4) and ($5::bigint is null or e.ended_at < $5)) e
+        and ($4::bigint is null or e.ended_at >= $4) and ($5::bigint is null or e.ended_at < $5) limit $6::bigint) e
       where ($2::text is null or q.name = $2) and ${isKept(s, "$3")} limit $6::bigint
     ) counted`,
-  /** In: queue (null: any), names of queues to leave out. Out: how many queues there are. */
-  countQueues: `select count(*) from ${s}.queue q where ($1::text is null or q.name = $1) and ${isKept(s, "$2")}`,
-  /** In: tallies, queue (null: all), names of queues to leave out. Out: how many jobs there are. */
-  countStates: `select coalesce(sum(amount), 0)::bigint from ${wantedTallies(s)}`,
-  /** In: the same. Out: those of the tallies that have jobs. */
-  tallies: `select metric from ${wantedTallies(s)} group by metric having sum(amount) > 0`,
+  },
+  /** Out: the names of queues that have pending jobs. */
+  queuesWithWork: {
+    takes: [],
+    returns: "out_name text",
+    text: `select q.name from ${s}.queue q cross join lateral (select from ${s}.lane l
+      cross join lateral (select from ${s}.ready r where r.lane = l.id limit 1) r where l.queue = q.id limit 1) x`,
+  },
 });
-
-/** In: tallies, queue (null: all), names of queues to leave out. */
-const wantedTallies = (s: string): string => `(
-      select queue, metric, amount from ${s}.tally
-      union all select queue, metric, amount from ${s}.cell
-    ) cells where metric = any($1::smallint[]) and ($2::text is null or queue = (select id from ${s}.queue where name = $2))
-      and ${isKept(s, "$3", "queue")}`;
 
 /**
  * In: states, how many of the last ended jobs to look at in each queue and state; then queue, from, to, type, lowest and highest priority,
@@ -146,51 +186,62 @@ const wantedTallies = (s: string): string => `(
 const lastEnded = (s: string): string => `from ${s}.queue q cross join unnest($1::smallint[]) as wanted(state)
     cross join lateral (select * from ${s}.ended e where e.queue = q.id and e.state = wanted.state
       and ($11::bigint is null or e.ended_at >= $11) and ($12::bigint is null or e.ended_at < $12) order by e.ended_at desc limit $2::bigint) s
-    join ${s}.typed_lane l on l.id = s.lane ${eachOf(s, "job", "j", "s")}
+    ${eachLane(s, "s")} ${eachOf(s, "job", "j", "s")}
     where ${isKept(s, "$10")} and ($3::text is null or q.name = $3) and ($4::bigint is null or j.created_at >= $4)
       and ($5::bigint is null or j.created_at < $5) and ($6::text is null or l.type = $6)
       and ($7::smallint is null or l.priority between $7 and $8::smallint) and ($9::text is null or $9 = any(j.tags))
       and ${hasFacets("$13")} and ($14::text is null or ${ERROR_GROUP} = $14) and ${hasLimitKey("$15")}`;
 
 /** `found`: whether the payload has the search text. `meant`: whether the job may have it at all. */
-const listStatements = (s: string, found: string, meant: string) => ({
-  /**
-   * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, facets, limit key, and for a search its text, plain and in
-   * JSON. Out: seq, found, then a summary. Walks down from the newest job and leaves out what does not match.
-   */
-  walk: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, newestBodies(s), meant)} order by ${NEWEST} limit $16`,
-  /** In: as walk, with a queue and facets. Walks down the index of the first facet. Cost: the candidates asked for, of that index alone. */
-  walkFacet: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, bodiesOfFacet(s), meant, HAS_OTHER_FACETS)} order by f.created_at desc, f.seq desc limit $16`,
-  /** In: as walk, with facets and without a queue. Merges the indexes of all queues. Cost: the candidates asked for, in each of them. */
-  walkFacets: `select j.seq, ${found}, ${SUMMARY_COLUMNS} ${walked(s, bodiesOfFacets(s), meant, HAS_OTHER_FACETS)} order by f.created_at desc, f.seq desc limit $16`,
-  /** In: as walk. Picks the jobs of the wanted states from the tables of these states; right if they are few. */
-  pick: `${standing(s)} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${picked(s, meant)} order by ${NEWEST} limit $16`,
-  /**
-   * In: as walk, but where the list begins is a place in the index of the state: what it is sorted by, and seq. Out, no row at the end of
-   * the index, else: how many candidates it looked at, how many of these are in a wanted status, queue and type, whether there are no more,
-   * the place of the last; and of each match (at least one row, with nulls if there is none) its place, found, then a summary.
-   * Cost: the candidates asked for, in each queue and state. For pending jobs, which are in as many lanes as there are types and priorities,
-   * a few times the candidates asked for: see `readyPlaces`.
-   */
-  ended: inOrder(s, found, meant, endedPlaces(s), "desc", `${endedEdge(s)},`),
-  pending: inOrder(s, found, meant, "select * from whole", "asc", `${readyPlaces(s)},`, "not exists (select from edge) and"),
-  due: inOrder(s, found, meant, duePlaces(s), "asc"),
-});
+const listStatements = (s: string, found: string, meant: string, texts: readonly string[] = []) => {
+  const takes = [...FILTER, ...texts];
+  const inOrderOfState = (text: string): Listing => ({ takes, returns: PLACED, text });
+  const newestFirst = (from: string, order: string, before = ""): Listing => ({
+    takes,
+    returns: `out_seq bigint, ${FOUND}`,
+    text: `${before} select j.seq, ${found}, ${SUMMARY_COLUMNS} ${from} order by ${order} limit $16`,
+  });
+  const facetsNewest = "f.created_at desc, f.seq desc";
+  return {
+    /**
+     * In: where the list begins and ends, the inputs of `filter`, most candidates, limit, facets, limit key, and for a search its text, plain
+     * and in JSON. Out: seq, found, then a summary. Walks down from the newest job and leaves out what does not match.
+     */
+    walk: newestFirst(walked(s, newestBodies(s), meant), NEWEST),
+    /** In: as walk, with a queue and facets. Walks down the index of the first facet. Cost: the candidates asked for, of that index alone. */
+    walkFacet: newestFirst(walked(s, bodiesOfFacet(s), meant, HAS_OTHER_FACETS), facetsNewest),
+    /** In: as walk, with facets and without a queue. Merges the indexes of all queues. Cost: the candidates asked for, in each of them. */
+    walkFacets: newestFirst(walked(s, bodiesOfFacets(s), meant, HAS_OTHER_FACETS), facetsNewest),
+    /** In: as walk. Picks the jobs of the wanted states from the tables of these states; right if they are few. */
+    pick: newestFirst(picked(s, meant), NEWEST, standing(s)),
+    /**
+     * In: as walk, but where the list begins is a place in the index of the state: what it is sorted by, and seq. Out, no row at the end of
+     * the index, else: how many candidates it looked at, how many of these are in a wanted status, queue and type, whether there are no more,
+     * the place of the last; and of each match (at least one row, with nulls if there is none) its place, found, then a summary.
+     * Cost: the candidates asked for, in each queue and state. For pending jobs, which are in as many lanes as there are types and priorities,
+     * a few times the candidates asked for: see `readyPlaces`.
+     */
+    ended: inOrderOfState(inOrder(s, found, meant, endedPlaces(s), "desc", `${endedEdge(s)},`)),
+    pending: inOrderOfState(
+      inOrder(s, found, meant, "select * from whole", "asc", `${readyPlaces(s)},`, "not exists (select from edge) and"),
+    ),
+    due: inOrderOfState(inOrder(s, found, meant, duePlaces(s), "asc")),
+  };
+};
 
 const inOrder = (s: string, found: string, meant: string, places: string, way: "asc" | "desc", before = "", isOver = ""): string =>
   `with ${before} c as materialized (${places} order by at ${way}, seq ${way} limit $15)
     , n as (select count(*) over (), count(*) filter (where wanted) over (), ${isOver} count(*) over () < $15, at, seq from c
       order by at ${way === "asc" ? "desc" : "asc"}, seq ${way === "asc" ? "desc" : "asc"} limit 1)
     select * from n left join lateral (
-      select s.at, s.seq, ${found}, ${SUMMARY_COLUMNS} from c s join ${s}.typed_lane l on l.id = s.lane join ${s}.queue q on q.id = l.queue
-        ${eachOf(s, "job", "j", "s")}
+      select s.at, s.seq, ${found}, ${SUMMARY_COLUMNS} from c s ${eachLane(s, "s")} ${eachOf(s, "job", "j", "s")}
       where s.wanted and ${ENDS} and ($4::bigint is null or j.created_at < $4) and ${filter(s)} and ${meant}
       order by s.at ${way}, s.seq ${way} limit $16
     ) m on true`;
 
-/** The lanes of the wanted queue and type. */
-const wantedLanes = (s: string): string => `${s}.typed_lane l join ${s}.queue q on q.id = l.queue
-  where ($6::text is null or l.type = $6) and ($7::text is null or q.name = $7) and ${isKept(s, "$12")}`;
+/** The lanes of the wanted queue and type. Queues are looked up before: in a join, the server may read all of them for each lane. */
+const wantedLanes = (s: string): string => `${s}.typed_lane l where ($6::text is null or l.type = $6)
+  and l.queue = any(array(select q.id from ${s}.queue q where ($7::text is null or q.name = $7) and ${isKept(s, "$12")}))`;
 
 /** Each wanted queue and state. */
 const endedLines = (s: string): string => `(select q.id, wanted.state from ${s}.queue q cross join unnest($5::smallint[]) wanted(state)
@@ -227,7 +278,9 @@ const NEVER = "4611686018427387904";
  * a rule, and those of a lower one long after: so `few` places of each lane say which lanes are `near`, and only of these many are read.
  * All of this reads only the index; rows are read of `whole` alone.
  */
-const readyPlaces = (s: string): string => `lanes as materialized (select l.id, l.priority * q.head_start as ahead from ${wantedLanes(s)}),
+const readyPlaces = (
+  s: string,
+): string => `lanes as materialized (select l.id, l.priority * (select head_start from ${s}.queue where id = l.queue) as ahead from ${wantedLanes(s)}),
     few as materialized (select least($15, ${LEAST_OF_LANE}, greatest(1, ${MOST_OF_LANES} / greatest(1, count(*)))) as rows from lanes),
     firsts as materialized (select p.id, p.ahead, min(x.at) as first_at, max(x.at) filter (where nth = (select rows from few)) as last_at
       from lanes p cross join lateral (select r.run_at - p.ahead as at, row_number() over (order by r.run_at, r.seq) as nth
@@ -252,23 +305,26 @@ const duePlaces = (s: string): string => `select x.* from (
       where ($1::bigint is null or (d.run_at, d.seq) > ($1, $2::bigint)) order by d.run_at, d.seq limit $15) x`;
 
 /** The same, counted. In: as above, the text only plain. */
-const countStatements = (s: string, meant: string) => ({
-  walk: `select count(*) ${walked(s, newestBodies(s), meant)} and $16::bigint > 0`,
-  walkFacet: `select count(*) ${walked(s, bodiesOfFacet(s), meant, HAS_OTHER_FACETS)} and $16::bigint > 0`,
-  walkFacets: `select count(*) ${walked(s, bodiesOfFacets(s), meant, HAS_OTHER_FACETS)} and $16::bigint > 0`,
-  /** Out also: how many candidates there were. */
-  pick: `${standing(s)} select count(*), (select count(*) from s) ${picked(s, meant)} and $16::bigint > 0`,
+const countStatements = (s: string, meant: string, texts: readonly string[] = []) => {
+  const takes = [...FILTER, ...texts];
+  const all = (from: string): Listing => ({ takes, returns: COUNT, text: `select count(*) ${from}` });
+  return {
+    walk: all(walked(s, newestBodies(s), meant)),
+    walkFacet: all(walked(s, bodiesOfFacet(s), meant, HAS_OTHER_FACETS)),
+    walkFacets: all(walked(s, bodiesOfFacets(s), meant, HAS_OTHER_FACETS)),
+    /** Out also: how many candidates there were. */
+    pick: { takes, returns: COUNT_AMONG, text: `${standing(s)} select count(*), (select count(*) from s) ${picked(s, meant)}` },
+  };
+};
+
+const countBodies = (s: string, bodies: string, facets?: string): Listing => ({
+  takes: FILTER,
+  returns: COUNT,
+  text: `select count(*) from ${bodies} ${eachLane(s, "j")} where ${ENDS} and ${ofBody(s, facets ?? hasFacets("$17"))}`,
 });
 
-const countBodies = (s: string, bodies: string, facets: string = hasFacets("$17")): string => `select count(*) from ${bodies}
-    join ${s}.typed_lane l on l.id = j.lane join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${ofBody(s, facets)} and $5::smallint[] is null and $11::text is null and $13::bigint is null and $14::bigint is null
-      and $16::bigint > 0`;
-
-/** Lanes are looked up one by one and remembered: joined as a table, it would be read for each job. */
 const walked = (s: string, bodies: string, meant: string, facets?: string): string => `from ${bodies} ${eachState(s, "j", "$5")}
-    cross join lateral (select * from ${s}.typed_lane x where x.id = j.lane offset 0) l join ${s}.queue q on q.id = l.queue
-    where ${ENDS} and ${filter(s, facets)} and ${meant}`;
+    ${eachLane(s, "j")} where ${ENDS} and ${filter(s, facets)} and ${meant}`;
 
 const newestBodies = (s: string): string => `(select * from ${s}.job j where ${BEGINS} order by ${NEWEST} limit $15) j`;
 
@@ -291,6 +347,16 @@ const newestOfFacet = (s: string, queue: string, facets: string): string => `sel
 /** The same of all queues, `most` of each. */
 const newestOfFacets = (s: string, facets: string, most: string): string => `select x.created_at, x.seq
     from ${s}.queue q cross join lateral (${newestOfFacet(s, "q.id", facets)} limit ${most}::bigint) x order by x.created_at desc, x.seq desc`;
+
+/**
+ * The lane of a row and the name of its queue, looked up one by one and remembered: joined as tables they would be read for each job, or the
+ * other way round, all jobs for each lane.
+ */
+const eachLane = (
+  s: string,
+  row: string,
+): string => `cross join lateral (select x.*, (select name from ${s}.queue where id = x.queue) as queue_name
+      from ${s}.typed_lane x where x.id = ${row}.lane offset 0) l`;
 
 /** The row with the same id, looked up one by one: otherwise the server may read a whole table because it expects many. */
 const eachOf = (s: string, table: string, name: string, other: string): string =>
@@ -326,5 +392,5 @@ const standing = (
       limit $15
     )`;
 
-const picked = (s: string, meant: string): string => `from s join ${s}.typed_lane l on l.id = s.lane join ${s}.queue q on q.id = l.queue
-    ${eachOf(s, "job", "j", "s")} where ${BEGINS} and ${ENDS} and ${filter(s)} and ${meant}`;
+const picked = (s: string, meant: string): string =>
+  `from s ${eachLane(s, "s")} ${eachOf(s, "job", "j", "s")} where ${BEGINS} and ${ENDS} and ${filter(s)} and ${meant}`;

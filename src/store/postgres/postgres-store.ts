@@ -14,7 +14,7 @@ import { type Driver, loadDriver } from "./driver.ts";
 import { exchange, extendLeases, writeNotes } from "./exchange.ts";
 import { PostgresFeed } from "./feed.ts";
 import { changeFlows, readFlows } from "./flows.ts";
-import { DueStart, LaneStarts } from "./read-starts.ts";
+import { DueStart, LaneStarts, NoticeStart } from "./read-starts.ts";
 import { countErrors, countFacetValues, groupErrors } from "./groups.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { insertJobs } from "./insert.ts";
@@ -39,6 +39,7 @@ import {
   unregisterWorker,
   writeAudit,
 } from "./shared.ts";
+import { replaceJobs } from "./replace.ts";
 import { FUNCTIONS, type FunctionSet } from "./function-set.ts";
 import { dropNotices, endSteps, keepSteps, readNotices, readSteps } from "./steps.ts";
 import { hotStatements, statementsFor } from "./statements.ts";
@@ -138,6 +139,7 @@ function storeOver(
     housekeeping,
     laneStarts: new LaneStarts(),
     dueStart: new DueStart(),
+    noticeStart: new NoticeStart(),
     bounded: new Map(),
     now,
     sendHints: (hints) => feed.sendHints(hints),
@@ -171,6 +173,7 @@ function storeOver(
 
 const VERBS: Verbs<Context> = {
   insert: insertJobs,
+  replace: replaceJobs,
   exchange,
   extend: extendLeases,
   note: writeNotes,

@@ -82,3 +82,44 @@ export class DueStart {
     if (last !== null) this.#floor = from === null ? last - MARGIN_MS : Math.max(from, last - MARGIN_MS);
   }
 }
+
+/** A look that takes this long passes many dead rows. */
+const SLOW_LOOK_MS = 5;
+/** How far below to look: transactions that run side by side are committed in another order than that of their numbers. */
+const MARGIN_NOTICES = 1_000;
+/** Looks from the bottom take a twentieth of the time at most. */
+const REST_AFTER = 20;
+
+/**
+ * WHERE TO BEGIN READING NOTICES. A transaction that stays open keeps the rows of delivered notices, and each look walks over all of them: at least
+ * 10 ms for 100,000. Their numbers rise, so while looks from the bottom are slow most begin a little below the first notice that is known and
+ * not dropped. One that was committed much later is found by the next look from the bottom.
+ */
+export class NoticeStart {
+  /** Notices that were read, or left out because they were read before, and that this process did not drop. */
+  #known = new Set<number>();
+  #last: number | null = null;
+  #slow = 0;
+  #bottomAt = Number.NEGATIVE_INFINITY;
+
+  /** The next look reads what comes after this number; null: from the bottom. */
+  next(): number | null {
+    if (this.#slow < SLOW_LOOKS || this.#last === null || performance.now() >= this.#bottomAt) return null;
+    return Math.min(this.#last, ...Array.from(this.#known, (number) => number - 1)) - MARGIN_NOTICES;
+  }
+
+  /** Call it after a look. */
+  looked(from: number | null, tookMs: number, found: readonly number[], except: readonly number[]): void {
+    if (from === null) {
+      this.#known = new Set(except);
+      this.#slow = tookMs < SLOW_LOOK_MS ? 0 : this.#slow + 1;
+      this.#bottomAt = performance.now() + Math.max(BOTTOM_EVERY_MS, REST_AFTER * tookMs);
+    }
+    for (const number of found) this.#known.add(number);
+    if (found.length > 0) this.#last = from === null ? found.at(-1)! : Math.max(this.#last!, found.at(-1)!);
+  }
+
+  dropped(numbers: readonly number[]): void {
+    for (const number of numbers) this.#known.delete(number);
+  }
+}

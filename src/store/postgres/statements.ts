@@ -11,14 +11,15 @@ import { QUEUE_SETTINGS } from "../../core/queue.ts";
 import { MAX_STEPS_READ_BYTES } from "../../core/steps.ts";
 import { FORMER_WORKERS_MS, MAX_FORMER_WORKERS, STOPPED } from "../../core/worker-entry.ts";
 import { MOVED_STEP, STEP } from "../numbers.ts";
+import { type FigureStatements, figures } from "./figure-statements.ts";
 import { sayUsed, sweepFunctions } from "./function-set.ts";
 import { packTimes } from "./functions/hour-times.ts";
+import { listCalls, type ListStatements } from "./functions/lists.ts";
 import { isBucket, nowOf, SERVER_TIME } from "./functions/snippets.ts";
-import { JOB_COLUMNS, LOG_COLUMNS } from "./codec.ts";
+import { JOB_RETURNED, LOG_COLUMNS } from "./codec.ts";
 import { BUSY_LIMIT_TABLES } from "./limit-tables.ts";
 import { type LimitStatements, limitStatementsFor } from "./limit-statements.ts";
 import { KEYED_MARK, NO_KEY } from "./lines.ts";
-import { type ListStatements, listStatementsFor } from "./list-statements.ts";
 
 /** The store's time: $1 in tests, otherwise the server's. */
 const NOW = nowOf("$1::bigint");
@@ -26,6 +27,7 @@ const NOW = nowOf("$1::bigint");
 export type Statements = ReturnType<typeof catalog> &
   ReturnType<typeof calls> &
   ListStatements &
+  FigureStatements &
   LimitStatements &
   ReturnType<typeof schedules> &
   ReturnType<typeof others>;
@@ -35,7 +37,8 @@ export function statementsFor(s: string, digest: string): Statements {
   return {
     ...catalog(s),
     ...calls(s, digest),
-    ...listStatementsFor(s),
+    ...listCalls(s, digest),
+    ...figures(s),
     ...limitStatementsFor(s, digest),
     ...schedules(s),
     ...others(s, digest),
@@ -44,9 +47,10 @@ export function statementsFor(s: string, digest: string): Statements {
 
 /** Statements worth preparing: function calls, which are then parsed and analysed only once. */
 export function hotStatements(statements: Statements): string[] {
-  const { enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote } = statements;
+  const { enqueue, admit, replace, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote } =
+    statements;
   const { find, expired, queues, counters, hourTimes, attempts } = statements;
-  const writes = [enqueue, admit, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote];
+  const writes = [enqueue, admit, replace, exchange, extend, note, keepSteps, readSteps, endSteps, readFlows, changeFlows, change, promote];
   return [...writes, find, expired, queues, counters, hourTimes, attempts];
 }
 
@@ -120,6 +124,7 @@ const calls = (s: string, digest: string) => ({
   endSteps: `select * from ${s}.end_steps_${digest}(${parameters(10)})`,
   readFlows: `select * from ${s}.read_flows_${digest}(${parameters(7)})`,
   changeFlows: `select ${s}.change_flows_${digest}(${parameters(14)})`,
+  replace: `select * from ${s}.replace_${digest}(${parameters(20)})`,
   remove: `select * from ${s}.remove_${digest}(${parameters(4)})`,
   promote: `select * from ${s}.promote_${digest}(${parameters(4)})`,
   prune: `select ${s}.prune_${digest}(${parameters(6)})`,
@@ -147,8 +152,8 @@ const calls = (s: string, digest: string) => ({
   lanesByIdWithin: `select json_build_array(null, json_agg(json_build_array(l.id, q.id, q.name, l.type, l.priority)))::text as answer
     from ${s}.lane l join ${s}.queue q on q.id = l.queue where l.id = any($1::int[])`,
   /** In: ids. */
-  findWithin: `select json_build_array(null, coalesce(json_agg(json_build_array(${JOB_COLUMNS})), '[]'))::text as answer
-    from ${s}.job j join ${s}.state s on s.id = j.id where j.id = any($1::uuid[])`,
+  findWithin: `select json_build_array(null, coalesce(json_agg(json_build_array(${JOB_RETURNED})), '[]'))::text as answer
+    from ${s}.find_${digest}($1)`,
 });
 
 // ── Schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -189,10 +194,10 @@ const others = (s: string, digest: string) => ({
   logs: `select ${LOG_COLUMNS} from ${s}.log where job = $1 and number > $2 order by number limit $3`,
   /** In: id. */
   manualChanges: `select change from ${s}.manual_change where job = $1 order by number`,
-  /** In: limit, numbers to leave out. Out: about the first ones first, and no more text than one read returns. The server knows lengths without reading texts. */
+  /** In: limit, numbers to leave out, after (null: from the bottom). Out: about the first ones first, and no more text than one read returns. The server knows lengths without reading texts. */
   notices: `select number, notice from (
       select *, row_number() over (order by number) as nth, sum(octet_length(notice)) over (order by number) as bytes
-      from (select number, notice from ${s}.notice where number <> all($2::bigint[]) order by number limit $1) n) t
+      from (select number, notice from ${s}.notice where number <> all($2::bigint[]) and ($3::bigint is null or number > $3) order by number limit $1) n) t
     where nth = 1 or bytes <= ${MAX_STEPS_READ_BYTES} order by number`,
   /** In: numbers. Passes over those that another process drops. */
   dropNotices: `delete from ${s}.notice where number = any(array(select number from ${s}.notice where number = any($1::bigint[]) for update skip locked))`,
@@ -275,9 +280,6 @@ const others = (s: string, digest: string) => ({
   vacuum: `vacuum (skip_locked, truncate false, index_cleanup on) ${["ready", "running", "due", "delta", ...BUSY_LIMIT_TABLES].map((name) => `${s}.${name}`).join(", ")}`,
   /** In: channel, payload. */
   notify: "select pg_notify($1, $2)",
-  /** Out: the names of queues that have pending jobs. */
-  queuesWithWork: `select distinct q.name from ${s}.queue q where exists (
-    select from ${s}.lane l where l.queue = q.id and exists (select from ${s}.ready r where r.lane = l.id))`,
   /** In: numbers of transactions. Out: the number, and whether it is in progress, committed or aborted. */
   statusOfTransactions: "select x::text, pg_xact_status(x) from unnest($1::xid8[]) t(x)",
   /** In: now, events. */

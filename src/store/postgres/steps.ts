@@ -127,11 +127,23 @@ function readEnded({ catalog }: Context, row: Row): StepEndAnswer {
   }
 }
 
-export async function readNotices({ connections, sql }: Context, limit: number, except: readonly string[] = []): Promise<StoredNotice[]> {
-  const rows = await connections.call(sql.notices, [limit, numbers(except.map(Number))]);
-  return rows.map(([number, notice]) => ({ key: String(number), notice: readNotice(notice as string) }));
+export async function readNotices(
+  { connections, sql, noticeStart }: Context,
+  limit: number,
+  except: readonly string[] = [],
+): Promise<StoredNotice[]> {
+  const from = noticeStart.next();
+  const leftOut = except.map(Number);
+  const began = performance.now();
+  const rows = (await connections.call(sql.notices, [limit, numbers(leftOut), from])) as [number, string][];
+  const found = rows.map(([number]) => number);
+  noticeStart.looked(from, performance.now() - began, found, leftOut);
+  return rows.map(([number, notice]) => ({ key: String(number), notice: readNotice(notice) }));
 }
 
-export async function dropNotices({ connections, sql }: Context, keys: readonly string[]): Promise<void> {
-  if (keys.length > 0) await connections.call(sql.dropNotices, [numbers(keys.map(Number))]);
+export async function dropNotices({ connections, sql, noticeStart }: Context, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  const dropped = keys.map(Number);
+  await connections.call(sql.dropNotices, [numbers(dropped)]);
+  noticeStart.dropped(dropped);
 }

@@ -1,3 +1,4 @@
+import { FLOW_QUEUE } from "../../core/flow.ts";
 import type { ExpiredRecord, Promoted, PromotedJob, PruneRule } from "../store.ts";
 import type { Row } from "./codec.ts";
 import type { Context } from "./context.ts";
@@ -60,16 +61,23 @@ export async function expiredJobs(
   return tookMs < LONG_LOOK_MS ? { jobs, nextInMs } : { jobs, nextInMs, restMs: tookMs * REST_AFTER };
 }
 
+/** A flow may have a hundred thousand members, which are deleted in its commit: so few go at once, and others get their turn in between. */
+const FLOWS_AT_ONCE = 10;
+
 export async function pruneJobs(context: Context, rules: readonly PruneRule[], limit: number): Promise<{ removed: number }> {
   let removed = 0;
   for (const { queue, ageMs, count, keepAtLeastMs } of rules) {
     if (removed >= limit) break;
     const [found] = await context.connections.call(context.sql.queueByName, [queue]);
     if (found === undefined) continue;
-    const values = [context.now(), found[0], ageMs, count, keepAtLeastMs, limit - removed];
-    const [row] = await context.connections.call(context.sql.prune, values);
-    removed += row![0] as number;
-    context.housekeeping.wrote(row![0] as number);
+    const isOfFlows = queue === FLOW_QUEUE;
+    for (let wanted = 0, gone = 0; gone === wanted && removed < limit; removed += gone) {
+      wanted = isOfFlows ? Math.min(FLOWS_AT_ONCE, limit - removed) : limit - removed;
+      const values = [context.now(), found[0], ageMs, count, keepAtLeastMs, wanted];
+      const [row] = await context.connections.call(context.sql.prune, values, { slow: isOfFlows });
+      gone = row![0] as number;
+      context.housekeeping.wrote(gone);
+    }
   }
   return { removed };
 }

@@ -60,6 +60,7 @@ interface Extra {
   meta?: string;
   webhookUrl?: string;
   backoff?: string;
+  startWithinMs?: number;
   parent?: Parent;
   /** The last one, because scripts cut it out. */
   facets?: Facets;
@@ -80,12 +81,12 @@ export function encodeBody(job: NewJob): string {
 }
 
 function encodeExtra(job: NewJob): string {
-  const { maxRetries, maxLost, retryDelayMs, timeoutMs, tags, meta, webhookUrl, backoff, parent, facets } = job;
+  const { maxRetries, maxLost, retryDelayMs, timeoutMs, tags, meta, webhookUrl, backoff, parent, facets, startWithinMs = null } = job;
   const isUsual = maxRetries === USUAL.maxRetries && retryDelayMs === USUAL.retryDelayMs && timeoutMs === USUAL.timeoutMs;
   const losesAsUsual = maxLost === usualMaxLost(maxRetries);
   const waitsAsUsual = backoff === USUAL.backoff;
   const isBare = tags.length === 0 && meta === null && webhookUrl === null && facets === null && !isCalled(job);
-  const isPlain = isUsual && losesAsUsual && waitsAsUsual && isBare;
+  const isPlain = isUsual && losesAsUsual && waitsAsUsual && isBare && startWithinMs === null;
   if (isPlain) return "";
   const extra: Extra = {};
   if (!isUsual) Object.assign(extra, { maxRetries, retryDelayMs, timeoutMs });
@@ -94,6 +95,7 @@ function encodeExtra(job: NewJob): string {
   if (meta !== null) extra.meta = meta;
   if (webhookUrl !== null) extra.webhookUrl = webhookUrl;
   if (!waitsAsUsual) extra.backoff = backoff;
+  if (startWithinMs !== null) extra.startWithinMs = startWithinMs;
   if (parent) extra.parent = parent;
   if (facets !== null) extra.facets = facets;
   return JSON.stringify(extra);
@@ -292,6 +294,7 @@ function readBody(id: string, body: Buffer, lanes: LaneNames): { job: Mutable<Jo
     facets: extra.facets ?? null,
     limitKey,
     cost,
+    startWithinMs: extra.startWithinMs ?? null,
     hasSteps: (flags & HEAD_FLAG.hasSteps) !== 0,
     parent: extra.parent ?? null,
     workerId: null,

@@ -3,6 +3,7 @@ import type { EarlyHints } from "../early-hints.ts";
 import type { EvictionWatch } from "./requirements.ts";
 import type { Keys } from "./keys.ts";
 import type { Session } from "./session.ts";
+import type { Reach } from "./reach.ts";
 import type { RedisFeed } from "./feed.ts";
 import type { QueueRegistry } from "./queues.ts";
 
@@ -14,6 +15,7 @@ export interface Context {
   readonly earlyHints: EarlyHints;
   readonly eviction: EvictionWatch;
   readonly registry: QueueRegistry;
+  readonly reach: Reach;
 }
 
 /** More items than this go in several calls: a script blocks the server, so it may run only some milliseconds. */
@@ -63,4 +65,25 @@ export async function byPartition<Item, Answer>(
   );
   await Promise.all(calls);
   return answers;
+}
+
+/** The same, but items whose partition cannot be reached get this answer instead, unless none can. */
+export async function byReachedPartition<Item, Answer>(
+  { reach }: Context,
+  verb: string,
+  items: readonly Item[],
+  partitionOf: (item: Item) => number,
+  run: (partition: number, items: readonly Item[]) => Promise<readonly Answer[]>,
+  otherwise: Answer,
+): Promise<Answer[]> {
+  const groups = Map.groupBy(items.keys(), (place) => partitionOf(items[place]!));
+  const partitions = [...groups.keys()];
+  const itemsOf = (partition: number): Item[] => groups.get(partition)!.map((place) => items[place]!);
+  if (partitions.length === 1) return byPartition(items, partitionOf, run);
+  const { answers } = await reach.ask(verb, partitions, (partition) => byPartition(itemsOf(partition), () => partition, run));
+  const all: Answer[] = items.map(() => otherwise);
+  for (const [index, partition] of partitions.entries()) {
+    answers[index]?.forEach((answer, at) => (all[groups.get(partition)![at]!] = answer));
+  }
+  return all;
 }

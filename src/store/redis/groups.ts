@@ -1,8 +1,8 @@
-import { ErrorTally, type FoundGroup, jobsToName, named } from "../../core/error-tally.ts";
+import { ErrorTally, jobsToName, named } from "../../core/error-tally.ts";
 import { FacetTally } from "../../core/facet-tally.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { partitionOf } from "../../core/partition.ts";
-import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
+import { type FacetQuery, type FacetValues, type FoundGroups, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import { jsonOf, listOf, numberOf, readLanes, type Reply, statesOf, textOf } from "./codec.ts";
 import type { Context } from "./context.ts";
 import { longId } from "./ids.ts";
@@ -23,11 +23,11 @@ interface Counting {
   readonly add: (name: string, type: string, row: readonly Reply[]) => void;
 }
 
-export async function groupErrors(context: Context, query: GroupQuery): Promise<{ groups: FoundGroup[]; isCapped: boolean }> {
+export async function groupErrors(context: Context, query: GroupQuery): Promise<FoundGroups> {
   const { tally, isTooMuch } = await tallyErrors(context, query);
-  const { groups, isMore } = tally.top(query.limit);
+  const { groups, hasMore } = tally.top(query.limit);
   const errors = new Map((await findJobs(context, jobsToName(groups))).map((job) => [job?.id, job?.error]));
-  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch || isMore };
+  return { groups: named(groups, (id) => errors.get(id)), isCapped: isTooMuch, hasMore };
 }
 
 export async function countErrors(context: Context, query: Counting["query"]): Promise<Map<string, number>> {
@@ -65,7 +65,7 @@ export async function countFacetValues(context: Context, query: FacetQuery): Pro
     args: [query.field, query.group ?? ""],
     add: (value, _type, [count]) => tally.add(value === "" ? null : value, numberOf(count)),
   });
-  return tally.top(query.limit, isTooMuch);
+  return { ...tally.top(query.limit), isCapped: isTooMuch };
 }
 
 /** Each partition has dead letters by their end. If there are too many, only the latest of each are counted: returns whether that is so. */

@@ -32,27 +32,31 @@ function readEnd(id: string, text: string): Notice {
 
 /** Asks every partition how many it has, then reads from those that have some. They take turns, so that none waits for another's backlog. */
 export async function readNotices(context: Context, limit: number, except: readonly string[] = []): Promise<StoredNotice[]> {
-  const { session, keys, registry } = context;
+  const { session, keys, registry, reach } = context;
   const partitions = [...(await registry.partitions()).keys()];
   const leftOut = Map.groupBy(except.map(placeOf), ([partition]) => Number(partition));
   const numbersLeftOut = (partition: number): string[] => (leftOut.get(partition) ?? []).map(([, number]) => number);
-  const sizes = await Promise.all(
-    partitions.map(async (partition) => {
-      const stored = numberOf(await session.command("ZCARD", noticesKey(context, partition)));
-      return Math.max(0, stored - numbersLeftOut(partition).length);
-    }),
+  const sizes = await reach.ask("notices", partitions, async (partition) => {
+    const stored = numberOf(await session.command("ZCARD", noticesKey(context, partition)));
+    return Math.max(0, stored - numbersLeftOut(partition).length);
+  });
+  const shares = new Map(
+    sharesOf(
+      sizes.answers.map((size) => size ?? 0),
+      limit,
+    ).map((share, index) => [partitions[index]!, share]),
   );
-  const shares = sharesOf(sizes, limit);
-  const lists = await Promise.all(
-    partitions.map(async (partition, index) => {
-      if (shares[index] === 0) return [];
-      const parts = listOf(await session.run(NOTICES, keys.partition(partition), [String(shares[index]), ...numbersLeftOut(partition)]));
-      return Array.from({ length: parts.length / 2 }, (_, at) => ({
-        key: `${partition} ${textOf(parts[2 * at])}`,
-        notice: readNotice(parts[2 * at + 1] as Buffer),
-      }));
-    }),
-  );
+  const some = partitions.filter((partition) => shares.get(partition)! > 0);
+  if (some.length === 0 && sizes.trouble !== undefined) throw sizes.trouble;
+  const { answers } = await reach.ask("some notices", some, async (partition) => {
+    const args = [String(shares.get(partition)), ...numbersLeftOut(partition)];
+    const parts = listOf(await session.run(NOTICES, keys.partition(partition), args));
+    return Array.from({ length: parts.length / 2 }, (_, at) => ({
+      key: `${partition} ${textOf(parts[2 * at])}`,
+      notice: readNotice(parts[2 * at + 1] as Buffer),
+    }));
+  });
+  const lists = answers.filter((list) => list !== undefined);
   const longest = Math.max(0, ...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, place) => lists.flatMap((list) => list[place] ?? [])).flat();
 }

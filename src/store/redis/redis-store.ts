@@ -20,6 +20,8 @@ import { attemptsOf, changeJobs, findJobs, logsOf, manualChangesOf, removeJobs }
 import { dropNotices, readNotices } from "./notices.ts";
 import { readCounters } from "./counters.ts";
 import { configureQueue, countAhead, oldestPending, QueueRegistry, queueStates } from "./queues.ts";
+import { Reach } from "./reach.ts";
+import { replaceJobs } from "./replace.ts";
 import { checkServer, EvictionWatch } from "./requirements.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTicks } from "./schedules.ts";
 import { putSchemas, readSchemas } from "./schemas.ts";
@@ -94,7 +96,7 @@ export async function openRedisStore(
   eviction.start();
   const feed = new RedisFeed(session, keys, parsed.cluster);
   await feed.ready();
-  return storeOver({ session, keys, feed, earlyHints: new EarlyHints(), eviction, registry });
+  return storeOver({ session, keys, feed, earlyHints: new EarlyHints(), eviction, registry, reach: new Reach() });
 }
 
 /** The contract on Redis. Each verb is one or more scripts, one for each partition that it touches (see keys.ts). */
@@ -124,6 +126,7 @@ function storeOver(context: Context): Store {
 
 const VERBS: Verbs<Context> = {
   insert: insertJobs,
+  replace: replaceJobs,
   exchange,
   extend: extendLeases,
   note: writeNotes,

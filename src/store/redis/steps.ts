@@ -4,7 +4,7 @@ import { tenBitsOf } from "../../lib/id.ts";
 import { STEP_KIND, STEP_STATE, statusOf, stepKindOf, stepStateOf } from "../numbers.ts";
 import type { Lease, LeaseAnswer, StepEndAnswer, StepsPage } from "../store.ts";
 import { type LaneNames, listOf, numberOf, readLanes, type Reply, statesOf, textOf } from "./codec.ts";
-import { byPartition, type Context } from "./context.ts";
+import { byPartition, byReachedPartition, type Context } from "./context.ts";
 import { shortId } from "./ids.ts";
 import { STEP, STEP_HAS } from "./layout.ts";
 import { encodeNumber, encodeShape } from "./shape.ts";
@@ -18,17 +18,22 @@ export function encodeStep({ name, kind, state, value, untilMs, detail }: NewSte
 
 const KEPT: Readonly<Record<string, LeaseAnswer | "full">> = { o: "ok", s: "stale", c: "cancelled", f: "full" };
 
+/** One whose partition cannot be reached is `locked`: whoever asks again for it alone waits for it, and others do not. */
 export function keepSteps(
-  { session, keys }: Context,
+  context: Context,
   keeps: readonly (Lease & { readonly steps: readonly NewStep[] })[],
 ): Promise<(LeaseAnswer | "full")[]> {
-  return byPartition(
+  const { session, keys } = context;
+  return byReachedPartition<(typeof keeps)[number], LeaseAnswer | "full">(
+    context,
+    "keep steps",
     keeps,
     ({ id }) => tenBitsOf(id),
     async (partition, some) => {
       const args = some.flatMap(({ id, fence, steps }) => [shortId(id), String(fence), String(steps.length), ...steps.flatMap(encodeStep)]);
       return Array.from(textOf(await session.run(KEEP_STEPS, keys.partition(partition), args)), (letter) => KEPT[letter]!);
     },
+    "locked",
   );
 }
 
@@ -68,28 +73,29 @@ function readStep(name: Buffer, head: Buffer, value: Buffer): StepRecord {
 
 const WAKE = encodeShape(OPEN.transition, null, false, false, false);
 
-export function endSteps({ session, keys, feed }: Context, ends: readonly StepEnd[]): Promise<StepEndAnswer[]> {
-  return byPartition(
-    ends,
-    ({ id }) => tenBitsOf(id),
-    async (partition, some) => {
-      const args = some.flatMap(({ id, name, kind, state, value, by, life, from }) => [
-        shortId(id),
-        statesOf(from),
-        name,
-        String(STEP_KIND[kind]),
-        String(STEP_STATE[state]),
-        value === null ? "" : "1",
-        value ?? "",
-        by,
-        life === null ? "" : String(life),
-      ]);
-      const [answers, lanes, hints] = listOf(await session.run(END_STEPS, keys.partition(partition), [...WAKE, ...args]));
-      feed.sendHints(hints);
-      const names = readLanes(lanes);
-      return listOf(answers).map((answer) => readEnd(answer, names));
-    },
-  );
+/** The end of a called job whose parent cannot be reached is `locked`: its notice comes again. Who sends a signal waits for the answer. */
+export function endSteps(context: Context, ends: readonly StepEnd[]): Promise<StepEndAnswer[]> {
+  const { session, keys, feed } = context;
+  const run = async (partition: number, some: readonly StepEnd[]): Promise<StepEndAnswer[]> => {
+    const args = some.flatMap(({ id, name, kind, state, value, by, life, from }) => [
+      shortId(id),
+      statesOf(from),
+      name,
+      String(STEP_KIND[kind]),
+      String(STEP_STATE[state]),
+      value === null ? "" : "1",
+      value ?? "",
+      by,
+      life === null ? "" : String(life),
+    ]);
+    const [answers, lanes, hints] = listOf(await session.run(END_STEPS, keys.partition(partition), [...WAKE, ...args]));
+    feed.sendHints(hints);
+    const names = readLanes(lanes);
+    return listOf(answers).map((answer) => readEnd(answer, names));
+  };
+  const partitionOfEnd = ({ id }: StepEnd): number => tenBitsOf(id);
+  if (ends.some(({ life }) => life === null)) return byPartition(ends, partitionOfEnd, run);
+  return byReachedPartition(context, "end steps", ends, partitionOfEnd, run, { kind: "locked" });
 }
 
 function readEnd(answer: Reply, lanes: LaneNames): StepEndAnswer {

@@ -10,12 +10,16 @@ import { EXPIRED, LOOKS_AT_ONCE, PROMOTE, PRUNE, REPAIR, SWEEP } from "./stateme
 import { RERANK } from "./statements/queues.ts";
 import { SWEEP_AUDIT, SWEEP_MUTES, SWEEP_WORKERS } from "./statements/shared.ts";
 
-/** Asks every partition when its next job is due, then promotes in those that have due jobs, one after the other. */
+/**
+ * Asks every partition when its next job is due, then promotes in those that have due jobs, one after the other. If one could not be reached,
+ * the answer says that more are due: the next call finds none in the others, and tells why.
+ */
 export async function promoteJobs(context: Context, limit: number, tell = false): Promise<Promoted> {
   const partitions = [...(await context.registry.partitions()).keys()];
   // A single partition need not be asked first.
   const peek = partitions.length === 1 ? limit : 0;
-  const first = await Promise.all(partitions.map((partition) => promoteSome(context, partition, peek, tell)));
+  const { answers, trouble } = await context.reach.ask("promote", partitions, (partition) => promoteSome(context, partition, peek, tell));
+  const first = answers.map((answer) => answer ?? { moved: 0, nextInMs: null, jobs: [] });
   let moved = first.reduce((sum, answer) => sum + answer.moved, 0);
   const nexts = first.map(({ nextInMs }) => nextInMs);
   const jobs = first.flatMap((answer) => answer.jobs);
@@ -28,7 +32,8 @@ export async function promoteJobs(context: Context, limit: number, tell = false)
       if (answer.moved === 0) break;
     }
   }
-  return { moved, nextInMs: earliest(nexts), ...(tell ? { jobs } : {}) };
+  if (trouble !== undefined && moved === 0) throw trouble;
+  return { moved, nextInMs: trouble === undefined ? earliest(nexts) : 0, ...(tell ? { jobs } : {}) };
 }
 
 async function promoteSome({ session, keys, feed }: Context, partition: number, limit: number, tell: boolean): Promise<Required<Promoted>> {
@@ -56,11 +61,13 @@ function earliest(nexts: readonly (number | null)[]): number | null {
 
 export async function expiredJobs(context: Context, limit: number): Promise<{ jobs: ExpiredRecord[]; nextInMs: number | null }> {
   const partitions = [...(await context.registry.partitions()).keys()];
-  const answers = await Promise.all(partitions.map((partition) => expiredIn(context, partition, limit)));
-  const found = answers.flatMap(({ found }) => found).sort((a, b) => a.over - b.over);
-  const nexts = answers.map(({ nextInMs }) => nextInMs);
-  // More leases than the limit have run out.
-  if (found.length > limit) nexts.push(0);
+  const { answers, trouble } = await context.reach.ask("expired", partitions, (partition) => expiredIn(context, partition, limit));
+  const reached = answers.filter((answer) => answer !== undefined);
+  const found = reached.flatMap((answer) => answer.found).sort((a, b) => a.over - b.over);
+  if (trouble !== undefined && found.length === 0) throw trouble;
+  const nexts = reached.map(({ nextInMs }) => nextInMs);
+  // More leases than the limit have run out. Or some of a partition that was not reached.
+  if (found.length > limit || trouble !== undefined) nexts.push(0);
   return { jobs: found.slice(0, limit).map(({ job }) => job), nextInMs: earliest(nexts) };
 }
 

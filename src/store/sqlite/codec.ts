@@ -51,6 +51,7 @@ interface Extra {
   limitKey?: string;
   /** Only if it is not 1. */
   cost?: number;
+  startWithinMs?: number;
   parent?: Parent;
   steps?: StepsFacts;
 }
@@ -66,8 +67,8 @@ export interface StepsFacts {
 export function encodeExtra(job: NewJob): string | null {
   const waitsAsUsual = job.backoff === USUAL_JOB.backoff;
   const isPlain = job.tags.length === 0 && job.meta === null && job.webhookUrl === null && waitsAsUsual && job.facets === null;
-  const { parent = null } = job;
-  if (isPlain && job.limitKey === null && job.cost === 1 && parent === null) return null;
+  const { parent = null, startWithinMs = null } = job;
+  if (isPlain && job.limitKey === null && job.cost === 1 && parent === null && startWithinMs === null) return null;
   const extra: Extra = {};
   if (job.tags.length > 0) extra.tags = job.tags;
   if (job.meta !== null) extra.meta = job.meta;
@@ -76,6 +77,7 @@ export function encodeExtra(job: NewJob): string | null {
   if (job.facets !== null) extra.facets = job.facets;
   if (job.limitKey !== null) extra.limitKey = job.limitKey;
   if (job.cost !== 1) extra.cost = job.cost;
+  if (startWithinMs !== null) extra.startWithinMs = startWithinMs;
   if (parent !== null) extra.parent = parent;
   return JSON.stringify(extra);
 }
@@ -255,6 +257,7 @@ export function readSummary(row: Row, names: Names): JobSummaryRecord {
     facets: extra.facets ?? null,
     limitKey: extra.limitKey ?? null,
     cost: extra.cost ?? 1,
+    startWithinMs: extra.startWithinMs ?? null,
     hasSteps: extra.steps !== undefined,
     parent: extra.parent ?? null,
     workerId: row[AT.worker] as string | null,

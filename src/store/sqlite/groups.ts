@@ -1,9 +1,9 @@
-import { ErrorTally, type FoundGroup, named } from "../../core/error-tally.ts";
+import { ErrorTally, named } from "../../core/error-tally.ts";
 import { FacetTally } from "../../core/facet-tally.ts";
 import type { JobError } from "../../core/job.ts";
 import { leavesOut } from "../../core/filter.ts";
 import { STATE } from "../numbers.ts";
-import { type FacetQuery, type FacetValues, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
+import { type FacetQuery, type FacetValues, type FoundGroups, type GroupQuery, MAX_CANDIDATES } from "../store.ts";
 import type { Catalog } from "./catalog.ts";
 import { readError } from "../stored-error.ts";
 import { hexToId, idToBlob, type Row } from "./codec.ts";
@@ -15,11 +15,11 @@ import type { View } from "./transaction.ts";
 
 type GroupRow = [group: string, lane: number, hours: number, count: number, first: number, last: number, firstJob: string, sample: string];
 
-export function groupErrors(view: View, query: GroupQuery): { groups: FoundGroup[]; isCapped: boolean } {
+export function groupErrors(view: View, query: GroupQuery): FoundGroups {
   const { tally, isCapped } = tallyErrors(view, query);
-  const { groups, isMore } = tally.top(query.limit);
+  const { groups, hasMore } = tally.top(query.limit);
   const errorOf = (id: string): JobError | null => readError((view.on.get(ERROR_OF, idToBlob(id))?.[0] ?? null) as string | null);
-  return { groups: named(groups, errorOf), isCapped: isCapped || isMore };
+  return { groups: named(groups, errorOf), isCapped, hasMore };
 }
 
 export function errorCounts(view: View, query: Omit<GroupQuery, "limit">): Map<string, number> {
@@ -41,7 +41,7 @@ export function facetValues(view: View, query: FacetQuery): FacetValues {
   const { rows, isCapped } = countLatest(view, query, countFacetValues, facetPath(query.field));
   const tally = new FacetTally();
   for (const [value, count] of rows as [string | null, number][]) tally.add(value, count);
-  return tally.top(query.limit, isCapped);
+  return { ...tally.top(query.limit), isCapped };
 }
 
 type EndedJobs = Omit<FacetQuery, "field" | "limit">;

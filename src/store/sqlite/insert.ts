@@ -24,14 +24,14 @@ export async function insertJobs(writer: Writer, jobs: readonly NewJob[]): Promi
 }
 
 /** Inserts one job, or says why not. A refused job leaves nothing behind. */
-export function insertJob(tx: Transaction, job: NewJob): InsertAnswer {
+export function insertJob(tx: Transaction, job: NewJob, fits = false): InsertAnswer {
   const id = idToBlob(job.id, ID);
   const queue = tx.catalog.queue(job.queue);
   if (job.idempotencyKey !== null) {
     const holder = answerKnownId(tx, id) ?? holderOfKey(tx, queue, job);
     if (holder !== null) return holder;
   }
-  const alwaysFits = job.blocked === true || (job.parent ?? null) !== null;
+  const alwaysFits = fits || job.blocked === true || (job.parent ?? null) !== null;
   if (!alwaysFits && isFull(tx, queue)) return answerKnownId(tx, id) ?? { kind: "full", capacity: queue.settings.capacity! };
   const mostWaiting = alwaysFits ? null : waitingOfFullKey(tx, queue, job.limitKey);
   if (mostWaiting !== null) return answerKnownId(tx, id) ?? { kind: "full", capacity: mostWaiting, limitKey: job.limitKey! };

@@ -1,13 +1,23 @@
 import type { Facets } from "../../core/facets.ts";
-import { FLOW_QUEUE } from "../../core/flow.ts";
-import { type Attempt, attemptOutcome, type JobRecord, type JobSummaryRecord, type LogLine, type Status, WAITING } from "../../core/job.ts";
+import { FLOW_QUEUES } from "../../core/flow.ts";
+import {
+  type Attempt,
+  attemptOutcome,
+  type JobRecord,
+  type JobSummaryRecord,
+  type LogLine,
+  type NewJob,
+  type Status,
+  WAITING,
+} from "../../core/job.ts";
 import type { Move } from "../../core/lifecycle.ts";
 import { type Manual, type ManualChange, MAX_MANUAL_CHANGES } from "../../core/manual-change.ts";
 import { STATE, statusOf } from "../numbers.ts";
-import type { ChangeAnswer } from "../store.ts";
+import { type ChangeAnswer, REPLACEABLE, type ReplaceAnswer } from "../store.ts";
 import { readError } from "../stored-error.ts";
 import { encodeManual, readManualChange } from "../stored-manual-change.ts";
 import { changedExtra, facetsIn, idToBlob, laneOf, readAttempt, readJob, readLogLine, readSummary } from "./codec.ts";
+import { insertJob } from "./insert.ts";
 import { isKeyed } from "./lane-numbers.ts";
 import { deleteFlow } from "./flows.ts";
 import { EXTRA_OF_JOB } from "./limit-statements.ts";
@@ -72,20 +82,36 @@ export function removeJob(tx: Transaction, id: string, from: readonly Status[]):
   if (!from.includes(was)) return { kind: "refused", status: was };
   const summary = summaryOf(tx, job.seq);
   if (job.key !== null) tx.on.run(DROP_KEY, job.queue, job.key, job.id);
+  takeAway(tx, job, summary);
+  return { kind: "ok", was, job: summary };
+}
+
+/** Takes a job out of all that it is in, but for its key. */
+function takeAway(tx: Transaction, job: Facts, summary: Pick<JobSummaryRecord, "facets" | "hasSteps">): void {
   deleteJob(tx, job.queue, job.seq, summary);
   if (isKeyed(job.lane)) {
     const queue = tx.catalog.queueById(job.queue);
-    if (WAITING.includes(was)) countWaiting(tx, queue, job.line!, -1);
+    if (WAITING.includes(statusOf(job.state))) countWaiting(tx, queue, job.line!, -1);
     finishMove(tx, queue, job, null);
   }
   tx.counts.move(job.queue, job.priority, job.state, null);
-  return { kind: "ok", was, job: summary };
+}
+
+/** Puts a job in place of one that waits and was never claimed. It always fits: it takes the place of the other one. */
+export function replaceJob(tx: Transaction, job: NewJob): ReplaceAnswer {
+  const before = factsOf(tx, idToBlob(job.id));
+  if (before === null) return "missing";
+  const status = statusOf(before.state);
+  if (!REPLACEABLE.includes(status) || before.fence !== 0) return "refused";
+  takeAway(tx, before, summaryOf(tx, before.seq));
+  insertJob(tx, { ...job, blocked: status === "blocked" }, true);
+  return "ok";
 }
 
 export function deleteJob(tx: Transaction, queue: number, seq: number, job: Pick<JobSummaryRecord, "facets" | "hasSteps">): void {
   dropFacets(tx, queue, seq, job.facets);
   if (job.hasSteps) tx.on.run(DELETE_STEPS, seq);
-  if (tx.catalog.queueById(queue).name === FLOW_QUEUE) deleteFlow(tx, seq);
+  if (FLOW_QUEUES.includes(tx.catalog.queueById(queue).name)) deleteFlow(tx, seq);
   tx.on.run(DELETE_JOB, seq);
   tx.on.run(DELETE_ATTEMPTS, seq);
   tx.on.run(DELETE_LOGS, seq);

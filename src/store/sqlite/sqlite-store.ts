@@ -12,7 +12,7 @@ import { errorCounts, facetValues, groupErrors } from "./groups.ts";
 import { insertJobs } from "./insert.ts";
 import { busiestKeys, limitUse, listKeyLimits, setKeyLimits } from "./limits.ts";
 import { countMatches, listJobs } from "./list.ts";
-import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob } from "./manage.ts";
+import { attemptsOf, changeJob, findJob, logsOf, manualChangesOf, removeJob, replaceJob } from "./manage.ts";
 import { configureQueue, countAhead, oldestPending, queueStates, readCounters } from "./queues.ts";
 import { dueSchedules, findSchedules, putSchedule, removeSchedule, takeTick } from "./schedules.ts";
 import { putSchemas, readSchemas } from "./schemas.ts";
@@ -102,6 +102,7 @@ export function storeOver(options: SqliteStoreOptions): Store {
 
 const VERBS: Verbs<Writer> = {
   insert: insertJobs,
+  replace: durably((tx, jobs) => jobs.map((job) => replaceJob(tx, job))),
   exchange: (writer, settlements, claims) => writer.run(isDurable(settlements, claims), (tx) => exchange(tx, settlements, claims)),
   extend: withoutSync((tx, leases) => leases.map((lease) => extendLease(tx, lease))),
   note: withoutSync((tx, notes) => notes.map((note) => writeNote(tx, note))),

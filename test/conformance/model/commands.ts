@@ -23,8 +23,7 @@ const TYPES = ["t0", "t1", "t2"];
 
 const FACETS = fc.constantFrom<Facets | null>(null, null, { c: "x" }, { c: "x", d: "1" }, { c: "y", d: "1" });
 
-const common = {
-  queue: fc.constantFrom(...QUEUES),
+const ofAnyJob = {
   priority: fc.constantFrom(-10, 0, 0, 1, 10, 20),
   delay: fc.constantFrom(0, 0, 0, 0, 1_000, 5_000, 60_000),
   maxRetries: fc.constantFrom(0, 1, 2, 3),
@@ -36,6 +35,11 @@ const common = {
   blocked: fc.constantFrom(false, false, false, false, true),
   limitKey: fc.constantFrom(undefined, ...LIMIT_KEYS),
   cost: fc.constantFrom(1, 1, 1, 3),
+};
+
+const common = {
+  queue: fc.constantFrom(...QUEUES),
+  ...ofAnyJob,
   /** Some job that called it, mostly in its first life. */
   calledBy: fc.option(fc.record({ pick: fc.nat(), life: fc.constantFrom(1, 1, 1, 2, 40) }), { freq: 5, nil: undefined }),
 };
@@ -351,6 +355,23 @@ function change(kind: ChangeKind): Command {
   });
 }
 
+/** Puts a job in place of another, mostly of one that was never claimed. No job with a key is replaced. One at a time: new jobs of one call come in no order. */
+const replace = command(
+  "replace",
+  fc.record({ pick: fc.nat(), job: fc.record({ ...ofAnyJob, payload: fc.constantFrom(1, "\u0000") }) }),
+  async ({ pick, job: { blocked, facets, ...wish } }, { reference }, world) => {
+    const keyless = [...reference.jobs.values()].map(({ record }) => record).filter(({ idempotencyKey }) => idempotencyKey === null);
+    const fresh = keyless.filter(({ status, fence }) => fence === 0 && ["scheduled", "pending", "blocked"].includes(status));
+    const was = pickFrom([...keyless, ...fresh, ...fresh, ...fresh], pick);
+    const { id = world.newId(), queue, type, status, limitKey } = { ...was };
+    const job = { ...world.job({ ...wish, queue, type }), id, blocked, facets };
+    const expected = reference.replace(job);
+    happened(`replace ${expected}`);
+    if (expected === "ok") happened(`replace ${status}${limitKey === null ? "" : " of a limit key"}`);
+    same(await world.store.replace([job]), [expected], "the answer to replace");
+  },
+);
+
 const remove = command("remove", fc.nat(), async (pick, model, world) => {
   const id = pickFrom(likely(model, "remove"), pick);
   if (id === undefined) return;
@@ -513,6 +534,7 @@ const WEIGHTS: readonly (readonly [times: number, command: Command])[] = [
   [1, change("run now")],
   [2, change("open")],
   [1, change("open later")],
+  [2, replace],
   [2, remove],
   [4, prune],
   [1, sweep],

@@ -23,6 +23,8 @@ const MUST_HAPPEN = `
   settle completed ok, settle failed ok, settle discard ok, settle snooze ok, settle release ok, settle lost ok, settle hold ok,
   settle completed stale, settle failed stale, settle discard stale, settle snooze stale, settle release stale, settle lost stale,
   settle completed cancelled, cancel ok, cancel refused, retry ok, retry refused, run now ok, run now refused,
+  replace ok, replace refused, replace missing, replace pending, replace scheduled, replace blocked,
+  replace pending of a limit key, replace scheduled of a limit key, replace blocked of a limit key,
   remove ok, remove refused, remove missing, promote some, reclaim some, prune some, list some, list internal,
   claim waits for time, set limits, set limits of a key, list limits, insert full key,
   keep steps ok, keep steps stale, keep steps cancelled, read steps some, read steps none, read steps null, read steps overdue,

@@ -132,6 +132,17 @@ export class Reference {
     return this.#store(job);
   }
 
+  /** The new job has the id, the queue and the type of the one before, and none has a key. */
+  replace(job: NewJob): "ok" | "refused" | "missing" {
+    const before = this.jobs.get(job.id);
+    if (before === undefined) return "missing";
+    const { status, fence } = before.record;
+    if (!["scheduled", "pending", "blocked"].includes(status) || fence > 0) return "refused";
+    this.jobs.delete(job.id);
+    this.#store({ ...job, blocked: status === "blocked" });
+    return "ok";
+  }
+
   #answerFor(holder: ModelKey, job: NewJob): InsertAnswer {
     if (holder.fingerprint !== job.fingerprint) return { kind: "conflict", id: holder.id };
     const stored = this.jobs.get(holder.id);
@@ -154,6 +165,7 @@ export class Reference {
         attempt: 0,
         hasSteps: false,
         parent: job.parent ?? null,
+        startWithinMs: job.startWithinMs ?? null,
         snoozes: 0,
         result: null,
         error: null,

@@ -185,7 +185,11 @@ export function blockedSuite(engine: Engine): void {
       expect([...first.jobs, ...second.jobs].map(({ id, status }) => [id, status])).toEqual(
         [other, two, one].map(({ id }) => [id, "blocked"]),
       );
-      expect(await world.store.errorGroups({ status: ["dead", "failed"], limit: 10 })).toEqual({ groups: [], isCapped: false });
+      expect(await world.store.errorGroups({ status: ["dead", "failed"], limit: 10 })).toEqual({
+        groups: [],
+        isCapped: false,
+        hasMore: false,
+      });
     });
 
     keeps("takes no note and no lease", async (world) => {

@@ -205,9 +205,20 @@ export function facetSuite(engine: Engine): void {
         values: [count("globex", 3), count("acme", 2), count("initech", 2)],
         without: 1,
         isCapped: false,
+        hasMore: false,
       });
-      expect(await values(world, { limit: 1 })).toEqual({ values: [count("globex", 3)], without: 1, isCapped: true });
-      expect(await values(world, { queue: "sms" })).toEqual({ values: [count("initech", 2)], without: 0, isCapped: false });
+      expect(await values(world, { limit: 1 })).toEqual({
+        values: [count("globex", 3)],
+        without: 1,
+        isCapped: false,
+        hasMore: true,
+      });
+      expect(await values(world, { queue: "sms" })).toEqual({
+        values: [count("initech", 2)],
+        without: 0,
+        isCapped: false,
+        hasMore: false,
+      });
       expect((await values(world, { type: "other" })).values).toEqual([count("acme", 2)]);
       expect((await values(world, { tag: "x" })).values).toEqual([count("acme", 2)]);
       expect((await values(world, { facets: { customer: "globex" }, field: "region" })).values).toEqual([count("eu", 3)]);
@@ -217,8 +228,25 @@ export function facetSuite(engine: Engine): void {
       expect((await values(world, { group: group!.group })).values).toHaveLength(3);
       expect((await values(world, { group: "000000000000" })).values).toEqual([]);
       for (const field of ["nothing", "constructor"]) {
-        expect(await values(world, { field })).toEqual({ values: [], without: 8, isCapped: false });
+        expect(await values(world, { field })).toEqual({ values: [], without: 8, isCapped: false, hasMore: false });
       }
+    });
+
+    keeps("dead and failed jobs are counted as far as a list looks; only then each count means at least", async (world) => {
+      const many = MAX_CANDIDATES / 2 + 1;
+      for (const [queue, customer] of [
+        ["mail", "globex"],
+        ["sms", "acme"],
+      ] as const) {
+        await world.addMany(many, of(customer, { queue }));
+        await dieAll(world, queue);
+      }
+      const { values: found, ...all } = await values(world);
+      expect(all).toEqual({ without: 0, isCapped: true, hasMore: false });
+      expect(found.reduce((sum, { count }) => sum + count, 0)).toBe(MAX_CANDIDATES);
+      expect(await values(world, { limit: 1 })).toMatchObject({ isCapped: true, hasMore: true });
+      const ofMail = { values: [{ value: "globex", count: many }], without: 0, isCapped: false, hasMore: false };
+      expect(await values(world, { queue: "mail" })).toEqual(ofMail);
     });
 
     keeps("the setting of a queue is a text that stays as it is", async (world) => {

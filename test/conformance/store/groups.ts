@@ -42,7 +42,7 @@ export function groupSuite(engine: Engine): void {
     keeps("a store without dead jobs has none", async (world) => {
       await world.ended("completed");
       await world.running();
-      expect(await groups(world)).toEqual({ groups: [], isCapped: false });
+      expect(await groups(world)).toEqual({ groups: [], isCapped: false, hasMore: false });
     });
 
     keeps("each tells its newest error, how many, of which types, and since when", async (world) => {
@@ -83,6 +83,7 @@ export function groupSuite(engine: Engine): void {
           },
         ],
         isCapped: false,
+        hasMore: false,
       });
       const { jobs } = await world.store.list({ group: user, limit: 10 });
       expect(jobs.map(({ error }) => error?.message)).toEqual(["no user 333", "no user 22", "no user 1"]);
@@ -188,20 +189,24 @@ export function groupSuite(engine: Engine): void {
       expect(await world.store.errorCounts({ status: ["failed"] })).toEqual(new Map());
     });
 
-    keeps("as many as were asked for are shown, the most numerous first, and that there are more is told", async (world) => {
-      for (const message of ["a", "b", "b", "c", "c", "c"]) await die(world, message);
-      expect((await groups(world, { limit: 2 })).groups.map(({ message }) => message)).toEqual(["c", "b"]);
-      expect(await groups(world, { limit: 2 })).toMatchObject({ isCapped: true });
-      expect(await groups(world, { limit: 3 })).toMatchObject({ isCapped: false });
-    });
+    keeps(
+      "as many as were asked for are shown, the most numerous first; that there are more is told, and the counts are exact",
+      async (world) => {
+        for (const message of ["a", "b", "b", "c", "c", "c"]) await die(world, message);
+        expect((await groups(world, { limit: 2 })).groups.map(({ message }) => message)).toEqual(["c", "b"]);
+        expect(await groups(world, { limit: 2 })).toMatchObject({ groups: [{ count: 3 }, { count: 2 }], hasMore: true, isCapped: false });
+        expect(await groups(world, { limit: 3 })).toMatchObject({ hasMore: false, isCapped: false });
+      },
+    );
 
     keeps("C16: no more jobs are looked at than a list would, and that there are more is told", async (world) => {
       await dieMany(world, MAX_CANDIDATES / 2 + 1, { queue: "one" }, "a");
       world.clock.advance(1_000);
       const late = world.clock.now();
       await dieMany(world, MAX_CANDIDATES / 2 + 1, { queue: "two" }, "b");
-      const { groups: found, isCapped } = await groups(world);
-      expect(isCapped).toBe(true);
+      const { groups: found, isCapped, hasMore } = await groups(world);
+      expect({ isCapped, hasMore }).toEqual({ isCapped: true, hasMore: false });
+      expect(await groups(world, { limit: 1 })).toMatchObject({ isCapped: true, hasMore: true });
       expect(found.map(({ message }) => message).sort()).toEqual(["a", "b"]);
       expect(found.reduce((sum, { count }) => sum + count, 0)).toBe(MAX_CANDIDATES);
       expect(await groups(world, { queue: "one" })).toMatchObject({ isCapped: false, groups: [{ count: MAX_CANDIDATES / 2 + 1 }] });

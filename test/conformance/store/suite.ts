@@ -36,6 +36,7 @@ import { orderSuite } from "./order.ts";
 import { querySuite } from "./query.ts";
 import { queueSuite } from "./queue.ts";
 import { ratesSuite } from "./rates.ts";
+import { replaceSuite } from "./replace.ts";
 import { scheduleSuite } from "./schedule.ts";
 import { searchSuite } from "./search.ts";
 import { settleSuite } from "./settle.ts";
@@ -56,6 +57,7 @@ import { workerSuite } from "./worker.ts";
 
 const FAMILIES = [
   insertSuite,
+  replaceSuite,
   keySuite,
   claimSuite,
   orderSuite,

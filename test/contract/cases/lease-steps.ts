@@ -1,3 +1,4 @@
+import { MAX_WAIT_SCHEMA_BYTES } from "../../../src/core/steps.ts";
 import type { leaseStepRoutes } from "../../../src/http/contract/lease-steps.ts";
 import { MISSING_ID } from "../../unit/http/open-api.ts";
 import type { Case, World } from "../case.ts";
@@ -39,9 +40,9 @@ export const leaseStepCases: Readonly<Record<keyof typeof leaseStepRoutes, reado
       ask: kept([{ name: "a", kind: "wait", delay: "1h", schema: { type: "object" }, refused: [{ at: 1, by: "s", error: "no" }] }]),
     },
     { status: 200, ask: () => ({ json: { id: MISSING_ID, fence: 1, steps: [{ name: "account", value: 1 }] } }) },
-    ...[[], [{}], [{ name: "a\nb" }], [{ name: "a", kind: "sleep" }], [{ name: "a", value: "x".repeat(1024 * 1024) }]].map(
-      (steps): Case => ({ status: 422, code: "invalid_input", ask: kept(steps) }),
-    ),
+    ...[[], [{}], [{ name: "a\nb" }], [{ name: "a", kind: "sleep" }], [{ name: "a", value: "x".repeat(1024 * 1024) }]]
+      .concat([[{ name: "a", kind: "wait", schema: { title: "x".repeat(MAX_WAIT_SCHEMA_BYTES) } }]])
+      .map((steps): Case => ({ status: 422, code: "invalid_input", ask: kept(steps) })),
   ],
   "POST /api/v1/leases/steps/read": [
     { status: 200, ask: async (world) => ({ json: await resumed(world) }) },

@@ -1,4 +1,5 @@
 import { readSchema } from "../../../src/core/payload-schema.ts";
+import { MAX_WAIT_SCHEMA_BYTES } from "../../../src/core/steps.ts";
 import type { leaseRoutes } from "../../../src/http/contract/leases.ts";
 import type { Case, World } from "../case.ts";
 
@@ -86,6 +87,7 @@ export const leaseCases: Readonly<Partial<Record<keyof typeof leaseRoutes, reado
       [{ name: "", kind: "wait" }],
       [{ name: "a", kind: "step" }],
       [{ name: "a", kind: "wait", schema: 7 }],
+      [{ name: "a", kind: "wait", schema: { title: "x".repeat(MAX_WAIT_SCHEMA_BYTES) } }],
       [
         { name: "a", kind: "wait" },
         { name: "a", kind: "sleep", delay: 1 },

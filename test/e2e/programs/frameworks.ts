@@ -11,10 +11,17 @@ const [, , programs = "[]"] = process.argv;
 for (const { file, port, url = "memory:" } of JSON.parse(programs) as { file: string; port: number; url?: string }[]) {
   process.env["PORT"] = String(port);
   process.env["MILLRACE_URL"] = url;
-  const program = (await import(pathToFileURL(file).href)) as Partial<NextHandlers>;
+  const program = (await import(pathToFileURL(file).href)) as Partial<NextHandlers & { register: () => Promise<void> }>;
+  if (program.register !== undefined) await registerInNode(program.register);
   if (program.GET !== undefined) serveRoute(program as NextHandlers, port);
 }
 console.log("all are loaded");
+
+/** As Next.js does it in its Node server, before it takes requests. */
+async function registerInNode(register: () => Promise<void>): Promise<void> {
+  process.env["NEXT_RUNTIME"] = "nodejs";
+  await register();
+}
 
 /** As Next.js does it: a path below the route's folder is a list of steps, the folder itself has none. */
 function serveRoute(route: NextHandlers, port: number): void {

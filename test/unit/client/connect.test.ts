@@ -132,6 +132,30 @@ describe("a transaction of the caller's own", () => {
     expect((await client.list({ type: "never" })).jobs).toEqual([]);
   });
 
+  test("takes a flow along, and knows its key before it commits", async () => {
+    const path = newFile();
+    const client = await open(`sqlite:${path}`);
+    const db = new DatabaseSync(path);
+    onTestFinished(() => db.close());
+    const members = [
+      { name: "a", type: "task" },
+      { name: "b", type: "task", after: "a" },
+    ];
+    db.exec("begin immediate");
+    const flow = await client.flow(members, { tx: db, key: "k" });
+    expect(await client.flow(members, { tx: db, key: "k" })).toEqual({ ...flow, created: false });
+    expect(await client.flows.get(flow.id)).toBeNull();
+    db.exec("commit");
+    client.work({ task: (_, ctx) => ctx.flow.name });
+    expect(await client.flows.wait(flow.id)).toMatchObject({ status: "completed", members: 2, completed: 2 });
+    expect(await client.get(flow.jobs.b!)).toMatchObject({ result: "b" });
+
+    db.exec("begin immediate");
+    await client.flow(members, { tx: db });
+    db.exec("rollback");
+    expect((await client.flows.list()).flows.map(({ id }) => id)).toEqual([flow.id]);
+  });
+
   test("hears the first error of many as its own", async () => {
     const path = newFile();
     const client = await open(`sqlite:${path}`);

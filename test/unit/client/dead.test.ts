@@ -32,12 +32,12 @@ describe("dead letters", () => {
         client,
         Array.from({ length: 1000 }, () => "many"),
       );
-    expect(await found("boom")).toMatchObject({ isCapped: false, groups: [{ count: 10_000, types: ["many"] }] });
+    expect(await found("boom")).toMatchObject({ isCapped: false, hasMore: false, groups: [{ count: 10_000, types: ["many"] }] });
     await killAll(client, ["one", "two"]);
     expect(await found("boom")).toMatchObject({ isCapped: true, groups: [{ count: 10_000 }] });
     expect(await found("two")).toMatchObject({ isCapped: true, groups: [{ count: 1, types: ["two"] }] });
     const group = (await client.dead.groups()).groups[0]?.group;
-    expect(await client.dead.groups({ group })).toMatchObject({ isCapped: true, groups: [{ group, count: 10_000 }] });
+    expect(await client.dead.groups({ group })).toMatchObject({ isCapped: true, hasMore: false, groups: [{ group, count: 10_000 }] });
     expect(await client.dead.groups({ group: "0123456789ab" })).toMatchObject({ groups: [] });
   });
 

@@ -2,6 +2,7 @@ import { onTestFinished } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
 import { clientOver, type ClientOverOptions } from "../../../src/assembly/client-over.ts";
 import type { Event } from "../../../src/core/event.ts";
+import type { Clock } from "../../../src/lib/clock.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
@@ -14,12 +15,24 @@ export interface Opened {
   readonly clock: VirtualClock;
 }
 
+type OpenOptions = Partial<ClientOverOptions> & {
+  readonly prepare?: (store: Store) => void;
+  /** How far the clock of the client is ahead of that of the store. Default 0. */
+  readonly clientAheadMs?: number;
+};
+
 /** A client over a memory store that the test can reach and change, with a clock turned by hand. Closed when the test ends. */
-export async function openClient(options: Partial<ClientOverOptions> & { prepare?: (store: Store) => void } = {}): Promise<Opened> {
+export async function openClient(options: OpenOptions = {}): Promise<Opened> {
   const clock = new VirtualClock(START);
   const store = await openStore("memory:", { clock });
-  options.prepare?.(store);
-  const client = clientOver(store, { clock, random: () => 0.5, ...options });
+  const { prepare, clientAheadMs = 0, ...rest } = options;
+  prepare?.(store);
+  const ownClock: Clock = {
+    now: () => clock.now() + clientAheadMs,
+    monotonic: () => clock.monotonic(),
+    setTimer: (callback, ms) => clock.setTimer(callback, ms),
+  };
+  const client = clientOver(store, { clock: ownClock, random: () => 0.5, ...rest });
   onTestFinished(async () => {
     const closing = client.close();
     await clock.advance("1m");

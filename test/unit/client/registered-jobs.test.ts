@@ -46,13 +46,13 @@ describe("jobs of a client", () => {
     const sized = defineJob({ type: "sized", input: z.object({ n: z.number().transform((n) => n + 0.5) }), output: z.string() });
     await using client = await createTestClient({ jobs: [sized] });
     const { id } = await client.enqueue("sized", { n: 1 });
-    const worker = client.work({ sized: ({ n }: { n: number }) => `${n}`, other: () => null, "*": () => null });
+    const worker = untyped(client).work({ sized: ({ n }: { n: number }) => `${n}`, other: () => null, "*": () => null });
     await client.drain();
     expect(await client.get(id)).toMatchObject({ status: "completed", result: "1.5" });
     expect((await client.types()).map(({ type, schema }) => [type, schema?.["type"] ?? null])).toEqual([["*", null]]);
     await worker.stop();
     const wrong = await client.enqueue("sized", { n: 2 }, { maxRetries: 0 });
-    await client.drain({ sized: () => 5 });
+    await client.drain({ sized: (): never => 5 as never });
     expect(await client.get(wrong.id)).toMatchObject({ status: "dead" });
   });
 

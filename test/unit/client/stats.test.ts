@@ -17,6 +17,7 @@ describe("stats", () => {
       throughput: 0,
       latency: { p50: null, p95: null, p99: null },
       wait: { p50: null, p95: null, p99: null },
+      flows: { running: 0, failed: 0 },
     });
   });
 

@@ -34,6 +34,16 @@ test("a report that knows the life of its job asks nobody for it: other reports 
   expect((await client.leases.exchange([report], null)).results).toEqual(["ok"]);
 });
 
+test("a report of a job without steps asks nobody how many it has, or for its life", async () => {
+  const { client, store } = await openClient();
+  const { id } = await client.enqueue("order");
+  const [{ fence } = { fence: 0 }] = (await claim(client)).jobs;
+  store.readSteps = () => new Promise(() => {});
+  const calls = [{ step: "part", type: "part", payload: "{}", options: {} }];
+  const report = { id, fence, outcome: { kind: "suspend", waits: [WAIT], calls } } as const;
+  expect((await client.leases.exchange([report], null)).results).toEqual(["ok"]);
+});
+
 test("a worker knows the life of the jobs that it runs", async () => {
   const { client, clock } = await openClient();
   const { id } = await client.enqueue("order", null, { maxRetries: 0 });

@@ -57,7 +57,17 @@ test("GET /api/v1/dead/groups tells what dead letters died of", async () => {
   await api.client.enqueueMany([{ type: "t" }, { type: "t" }]);
   await dieOver(api, 2);
   const { body } = await api.ask("GET /api/v1/dead/groups");
-  expect(body).toMatchObject({ groups: [{ count: 2, types: ["t"], sample_job_id: expect.any(String) as string }], is_capped: false });
+  expect(body).toMatchObject({
+    groups: [{ count: 2, types: ["t"], sample_job_id: expect.any(String) as string }],
+    is_capped: false,
+    has_more: false,
+  });
+  expect((await api.ask("GET /api/v1/facets/{field}", { params: { field: "customer" } })).body).toEqual({
+    values: [],
+    without: 2,
+    is_capped: false,
+    has_more: false,
+  });
   const { group } = body.groups[0]!;
   expect((await api.ask("GET /api/v1/jobs", { query: `group=${group}` })).body.jobs).toHaveLength(2);
   expect((await api.ask("GET /api/v1/dead/groups", { query: "queue=other" })).body.groups).toEqual([]);

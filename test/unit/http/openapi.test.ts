@@ -59,6 +59,7 @@ describe("the OpenAPI document", () => {
       "priority",
       "tag",
       "limit_key",
+      "flow",
       "where",
       "group",
       "q",

@@ -74,6 +74,21 @@ describe("an answer that is lost", () => {
     expect((await client.stats()).counts.pending).toBe(50);
   });
 
+  test("of a flow makes no second one, with or without a key, and of more members no second jobs", async () => {
+    const { remote, wire, client } = await openWired();
+    for (const options of [{}, { key: "import-42" }]) {
+      const lost = wire.swallowAnswerTo(/POST \/api\/v1\/flows /);
+      const flow = await remote.flow([{ name: "a", type: "t", delay: "1h" }], options);
+      await lost;
+      expect(flow).toMatchObject({ created: true, members: 1 });
+      const alsoLost = wire.swallowAnswerTo(/\/members /);
+      const jobs = await remote.flows.add(flow.id, [{ name: "b", type: "t", after: "a" }]);
+      await alsoLost;
+      expect((await client.list({ flow: flow.id })).jobs.map(({ id }) => id).toSorted()).toEqual([flow.jobs["a"]!, jobs["b"]!].toSorted());
+    }
+    expect((await client.flows.list()).flows).toHaveLength(2);
+  });
+
   test("of a cancel is asked for again, and is the answer of the first", async () => {
     const { remote, wire, client } = await openWired();
     const { id } = await client.enqueue("t");
@@ -164,19 +179,27 @@ describe("a server that is away", () => {
     await remote.enqueue("t");
     wire.stall();
     const calls = [remote.enqueue("t"), remote.stats(), remote.get("0190d2f0-7b1a-7abc-8def-0123456789ab")];
-    for (const end of await Promise.allSettled(calls)) {
-      expect(end).toMatchObject({ reason: { code: "store_unavailable", message: "the server did not answer within 300ms" } });
-    }
+    const message = `the Millrace server at http://127.0.0.1:${wire.port} did not answer within 300ms. Check that it is running, and what its log says`;
+    for (const end of await Promise.allSettled(calls)) expect(end).toMatchObject({ reason: { code: "store_unavailable", message } });
   });
 
   test("that cannot be reached at all is said to be", async () => {
     const url = await freeAddress();
-    const none = await openRemote(url, { deadline: 200 });
-    await expect(none.enqueue("t")).rejects.toMatchObject({
+    const none = await openRemote(`${url}/admin/jobs/`, { deadline: 200 });
+    const place = `^cannot reach the Millrace server at ${url}/admin/jobs: connection refused`;
+    const next = "Check that it is running and that the address is right$";
+    const told = { code: "store_unavailable", message: expect.stringMatching(`${place} \\(tried for \\d+ ms\\)\\. ${next}`) as string };
+    await expect(none.enqueue("t")).rejects.toMatchObject(told);
+    await expect(none.cancel("0190d2f0-7b1a-7abc-8def-0123456789ab")).rejects.toMatchObject(told);
+  });
+
+  test("or that breaks the connection, is named with its address", async () => {
+    const url = await listenOn((request) => request.socket.destroy());
+    // It may have deleted them, so it is not asked again.
+    await expect((await openRemote(url)).dead.purge()).rejects.toMatchObject({
       code: "store_unavailable",
-      message: expect.stringContaining("ECONNREFUSED") as string,
+      message: `the connection to the Millrace server at ${url} failed: other side closed. Check that it is running and that the address is right`,
     });
-    await expect(none.cancel("0190d2f0-7b1a-7abc-8def-0123456789ab")).rejects.toMatchObject({ code: "store_unavailable" });
   });
 
   test("S22: is worked for again by itself when it is back, waiting calls too", async () => {

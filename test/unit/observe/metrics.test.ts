@@ -112,9 +112,12 @@ describe("figures of the store", () => {
       },
     });
     await client.enqueue("a");
+    await client.flow([{ name: "a", type: "a" }]);
     const families = await read();
     expect(valueOf(families, "millrace_queue_oldest_waiting_seconds", { queue: "default" })).toBe(1.5);
     expect(valueOf(families, "millrace_leases_lost_total")).toBe(3);
+    expect(valueOf(families, "millrace_flows", { status: "running" })).toBe(1);
+    expect(valueOf(families, "millrace_flows", { status: "failed" })).toBe(0);
   });
 
   test("W34: of 10,000 queues are told by name for the first 100, and together for the rest", async () => {

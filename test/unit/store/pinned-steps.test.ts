@@ -44,6 +44,7 @@ const ENGINES: Record<string, { steps: readonly string[]; digests: readonly stri
       "b2bf5dc85e021d95",
       "3b30053d7956272b",
       "c77e2e6a959fc71d",
+      "78fa1cf8e7081491",
     ],
   },
 };

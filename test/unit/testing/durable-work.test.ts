@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { CallFailed, defineJob } from "../../../src/index.ts";
@@ -14,6 +15,28 @@ const NOTHING = { completed: 0, retried: 0, dead: 0, failed: 0, cancelled: 0, pe
 const render = defineJob({ type: "render", queue: "renders", input: z.object({ n: z.string() }), output: z.object({ file: z.string() }) });
 
 describe("drain", () => {
+  test("waits for the work of a handler that has won a race, and for nothing behind a part of a Promise.all", async () => {
+    const client = await open();
+    const handlers = {
+      race: async (_: unknown, ctx: Parameters<Parameters<typeof render.handle>[0]>[1]) => {
+        await Promise.race([ctx.waitFor("stop"), ctx.sleep("rest", "1h")]);
+        return (await readFile(import.meta.filename, "utf8")).length > 0;
+      },
+      all: (_: unknown, ctx: Parameters<Parameters<typeof render.handle>[0]>[1]) => Promise.all([ctx.waitFor("a"), ctx.waitFor("b")]),
+    };
+    const race = await client.enqueue("race");
+    const all = await client.enqueue("all");
+    await client.drain(handlers, { advance: "1h" });
+    expect(await client.get(race.id)).toMatchObject({ status: "completed", result: true });
+    const before = client.clock.now();
+    await client.signal(all.id, "a", 1);
+    expect(await client.drain(handlers)).toEqual({ ...NOTHING, blocked: 1 });
+    expect(client.clock.now()).toBe(before);
+    await client.signal(all.id, "b", 2);
+    await client.drain(handlers);
+    expect(await client.get(all.id)).toMatchObject({ status: "completed", result: [1, 2] });
+  });
+
   test("stops at sleeps, since time does not pass, and goes on when it has", async () => {
     const client = await open();
     const ran: string[] = [];

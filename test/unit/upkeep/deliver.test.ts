@@ -1,20 +1,23 @@
 /** Notices are delivered at least once, and late: what happened meanwhile counts. */
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Client } from "../../../src/client/client.ts";
+import { MillraceError } from "../../../src/core/errors.ts";
 import { CANCEL, type Outcome } from "../../../src/core/lifecycle.ts";
 import { CALLERS, MAX_STEP_BYTES, type Notice } from "../../../src/core/steps.ts";
 import type { Store } from "../../../src/store/store.ts";
+import type { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 import { deliverDuty } from "../../../src/upkeep/deliver.ts";
 import { RESTS_MS } from "../../../src/upkeep/duty.ts";
 import { claim, openClient } from "../client/open-client.ts";
 
 let client: Client;
 let store: Store;
+let clock: VirtualClock;
 let deliver: () => Promise<unknown>;
 
 beforeEach(async () => {
   const opened = await openClient({ upkeep: false });
-  ({ client, store } = opened);
+  ({ client, store, clock } = opened);
   const duty = deliverDuty({
     store,
     clock: opened.clock,
@@ -126,6 +129,74 @@ describe("a notice of a job that somebody else holds is delivered later", () => 
     expect(await statusesOf(child)).toEqual(["pending"]);
     await deliver();
     expect([...(await statusesOf(child)), await noticesLeft()]).toEqual(["cancelled", 0]);
+  });
+});
+
+describe("a called job that goes to a node that is away", () => {
+  /** The notice of a job of this caller that goes to the queue `away`, whose inserts do what the test says. */
+  async function callAway(caller: string, insert: () => Promise<void>): Promise<Notice> {
+    const { child } = await startCaller();
+    const [job] = await store.find([child]);
+    await store.dropNotices((await store.notices(10)).map(({ key }) => key));
+    const original = store.insert.bind(store);
+    store.insert = async (jobs) => {
+      if (jobs.some(({ queue }) => queue === "away")) await insert();
+      return original(jobs);
+    };
+    const parent = { id: caller, step: "far", life: 1 };
+    const id = `${child.slice(0, -4)}ffff`;
+    return { kind: "insert", job: { ...job!, id, queue: "away", parent, delayMs: 0, runAt: null, keyTtlMs: 0, fingerprint: null } };
+  }
+
+  const endOf = (id: string): Notice => {
+    return { kind: "end", end: { id, name: "part", kind: "call", state: "done", value: "1", life: 1, from: CALLERS, by: "x 1" } };
+  };
+
+  test("holds up no other notice when it cannot be inserted, and is reported after them", async () => {
+    const { caller } = await startCaller();
+    const away = await callAway(caller, async () => {
+      throw new MillraceError("store_unavailable", "the node is away");
+    });
+    giveNotices(away, endOf(caller));
+    await expect(deliver()).rejects.toMatchObject({ code: "store_unavailable" });
+    expect([await noticesLeft(), await stepOf(caller)]).toEqual([1, "done"]);
+  });
+
+  test("holds up neither this turn nor the next while its node does not answer, and is not sent twice meanwhile", async () => {
+    const { caller } = await startCaller();
+    const other = await startCaller();
+    const answer = Promise.withResolvers<void>();
+    let inserts = 0;
+    const away = await callAway(caller, () => (inserts++, answer.promise));
+    giveNotices(away, endOf(caller));
+    const turn = deliver();
+    await clock.settle();
+    expect([await noticesLeft(), await stepOf(caller)]).toEqual([1, "done"]);
+    await clock.advance("1s");
+    await turn;
+    giveNotices(away, endOf(other.caller));
+    await deliver();
+    expect([await noticesLeft(), await stepOf(other.caller), inserts]).toEqual([1, "done", 1]);
+    answer.resolve();
+    await clock.settle();
+    expect(await noticesLeft()).toBe(0);
+  });
+
+  test("is cancelled with its caller, although that is told first", async () => {
+    const { caller } = await startCaller();
+    const answer = Promise.withResolvers<void>();
+    const away = await callAway(caller, () => answer.promise);
+    await client.cancel(caller);
+    giveNotices(away, { kind: "cancel", id: caller });
+    const turn = deliver();
+    await clock.advance("1s");
+    await turn;
+    expect(await noticesLeft()).toBe(2);
+    answer.resolve();
+    await clock.settle();
+    expect(await noticesLeft()).toBe(1);
+    await deliver();
+    expect(await noticesLeft()).toBe(0);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Context } from "../../../src/client/client.ts";
-import { type Control, controlOf } from "../../../src/core/control-errors.ts";
+import { type Control, controlOf, Discard } from "../../../src/core/control-errors.ts";
 import { WEBHOOK_TYPE } from "../../../src/core/delivery.ts";
 import type { Job } from "../../../src/core/job.ts";
 import { createTestClient, type TestClient } from "../../../src/testing/index.ts";
@@ -39,7 +39,7 @@ interface Bench {
   /** Makes a job that has ended, or not. */
   readonly endedJob: (how: "completed" | "dead" | "pending", webhookUrl?: string) => Promise<Job>;
   /** Runs one attempt of a delivery. */
-  readonly deliver: (payload: unknown, webhookUrl?: string | null, retryCount?: number) => Promise<End>;
+  readonly deliver: (payload: unknown, webhookUrl?: string | null, retryCount?: number, queue?: string) => Promise<End>;
 }
 
 const DELIVERY_ID = "0190d2f0-7b1a-7abc-8def-0123456789ab";
@@ -66,9 +66,9 @@ async function openBench(options: Partial<WebhookOptions> = {}): Promise<Bench> 
       if (how !== "pending") await client.drain({ mail });
       return (await client.get(id))!;
     },
-    deliver: async (payload, webhookUrl = null, retryCount = 0) => {
+    deliver: async (payload, webhookUrl = null, retryCount = 0, queue = "post~webhooks") => {
       const { signal } = new AbortController();
-      const job = { id: DELIVERY_ID, queue: "post~webhooks", webhookUrl, retryCount } as Job;
+      const job = { id: DELIVERY_ID, queue, webhookUrl, retryCount } as Job;
       try {
         return { result: await handlers[WEBHOOK_TYPE](payload, { job, signal } as Context) };
       } catch (error) {
@@ -100,6 +100,48 @@ describe("a delivery", () => {
     }
     expect(headers).toMatchObject({ "content-type": "application/json", "user-agent": "millrace" });
     expect(body).not.toContain("ann@example.com");
+  });
+
+  test("tells the end of a flow with its counts, but not of one that was retried since", async () => {
+    const { client, deliver, urlOf } = await openBench();
+    const server = await receive((response) => response.end());
+    const members = [
+      { name: "a", type: "mail", payload: { to: "ann@example.com" } },
+      { name: "b", type: "mail", after: "a" },
+    ];
+    const { id } = await client.flow(members, { key: "k", tags: ["t"], meta: { order: 7 }, webhookUrl: urlOf(server) });
+    const mail = (): void => {
+      throw new Discard("boom");
+    };
+    await client.drain({ mail });
+    const deliveries = await client.list({ internal: true, queue: "~flows~webhooks" });
+    expect(deliveries.jobs).toMatchObject([{ type: WEBHOOK_TYPE, webhookUrl: urlOf(server) }]);
+    const end = (await client.get(deliveries.jobs[0]!.id))!;
+    expect(end.payload).toEqual({ job_id: id, status: "failed" });
+    await deliver(end.payload, urlOf(server), 0, end.queue);
+    await client.flows.retry(id);
+    await deliver(end.payload, urlOf(server), 0, end.queue);
+    const [told, later] = server.received.map(({ body }) => JSON.parse(body) as unknown);
+    expect(told).toEqual({
+      type: "flow.failed",
+      timestamp: expect.stringMatching(/Z$/) as string,
+      data: {
+        id,
+        status: "failed",
+        key: "k",
+        members: 2,
+        completed: 0,
+        failed: 1,
+        cancelled: 1,
+        open: 0,
+        stuck: { count: 0, names: [] },
+        tags: ["t"],
+        meta: { order: 7 },
+        created_at: expect.stringMatching(/Z$/) as string,
+        ended_at: expect.stringMatching(/Z$/) as string,
+      },
+    });
+    expect(later).toEqual({ type: "flow.failed", timestamp: null, data: { id, status: "failed" } });
   });
 
   test("tells of a dead job what went wrong, but no stack", async () => {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { MillraceError } from "../../../src/core/errors.ts";
+import { HOUR_MS } from "../../../src/core/time-units.ts";
+import { START } from "../client/open-client.ts";
 import { gate, startDurable } from "./durable-job.ts";
 
 describe("a suspension", () => {
@@ -73,17 +76,21 @@ describe("a suspension", () => {
     const checked = {
       "~standard": { version: 1, vendor: "test", validate: async (value: unknown) => (await turns(), { value }) },
     } as const;
-    const { after, steps } = await startDurable(async (ctx) => {
-      await Promise.all([
-        ctx.sleep("a", "1h"),
-        ctx.waitFor("b"),
-        ctx.call("c", { type: "other", options: {}, input: checked } as never, null),
-        (async () => {
-          await Promise.resolve();
-          await ctx.waitFor("d");
-        })(),
-      ]);
-    });
+    const { after, steps } = await startDurable(
+      async (ctx) => {
+        await Promise.all([
+          ctx.sleep("a", "1h"),
+          ctx.waitFor("b"),
+          ctx.call("c", { type: "other", options: {}, input: checked } as never, null),
+          (async () => {
+            await Promise.resolve();
+            await ctx.waitFor("d");
+          })(),
+        ]);
+      },
+      {},
+      (ctx) => ctx.waitFor("never"),
+    );
     expect(await after()).toMatchObject({ status: "blocked" });
     expect((await steps()).map((step) => step.split(" ").slice(0, 2).join(" ")).toSorted()).toEqual([
       "call c",
@@ -182,6 +189,62 @@ describe("a sleep", () => {
     const { after } = await startDurable((ctx) => ctx.sleepUntil("new year", "2030-01-01T01:00:00Z"));
     expect(await after("59m")).toMatchObject({ status: "scheduled" });
     expect(await after("1m")).toMatchObject({ status: "completed" });
+  });
+
+  test.each([
+    ["ahead", 5 * 60_000],
+    ["behind", -5 * 60_000],
+  ])("until a time is over then, by the clock of the store, if that of the worker is %s", async (_, clientAheadMs) => {
+    const { after } = await startDurable(
+      async (ctx) => {
+        const times = ["2029-12-31T23:58:00Z", "2030-01-01T01:00:00Z", "2030-01-01T02:00:00Z"];
+        await Promise.all([ctx.step("a", () => 1), ...times.map((time) => ctx.sleepUntil(time, time))]);
+      },
+      { clientAheadMs },
+    );
+    expect(await after("59m")).toMatchObject({ status: "scheduled", scheduledAt: START + HOUR_MS });
+    // The handler may have won a race at its first sleep: it is suspended after a grace.
+    await after("1m");
+    expect(await after("10s")).toMatchObject({ status: "scheduled", scheduledAt: START + 2 * HOUR_MS });
+    expect(await after("1h")).toMatchObject({ status: "completed" });
+  });
+
+  test("counts from where the handler reached it, also beside a step that takes long", async () => {
+    const go = gate();
+    const { after } = await startDurable(
+      async (ctx) => {
+        await Promise.all([ctx.sleep("nap", "1h"), ctx.sleepUntil("new year", "2030-01-01T02:00:00Z"), ctx.step("slow", () => go.promise)]);
+      },
+      { job: { timeout: "1h" } },
+    );
+    await after("2m");
+    go.resolve(null);
+    expect(await after()).toMatchObject({ status: "scheduled", scheduledAt: START + HOUR_MS });
+    await after("58m");
+    expect(await after("10s")).toMatchObject({ status: "scheduled", scheduledAt: START + 2 * HOUR_MS });
+  });
+
+  test("until a time asks the store for its time as long as the attempt lasts, and once", async () => {
+    let asked = 0;
+    const { after } = await startDurable(
+      async (ctx) => {
+        const times = ["2030-01-01T01:00:00Z", "2030-01-01T02:00:00Z"];
+        await Promise.all(times.map((time) => ctx.sleepUntil(time, time)));
+      },
+      {
+        job: { maxRetries: 0, maxLost: 0 },
+        prepare: (store) => {
+          const read = store.readSteps.bind(store);
+          store.readSteps = async (...args) => {
+            if (++asked < 10) throw new MillraceError("store_unavailable", "the store is away");
+            return read(...args);
+          };
+        },
+      },
+    );
+    expect(await after("1m")).toMatchObject({ status: "scheduled", scheduledAt: START + HOUR_MS });
+    expect(asked).toBe(10);
+    expect(await after("2h")).toMatchObject({ status: "completed" });
   });
 
   test("keeps its time, whatever a later attempt says", async () => {

@@ -34,9 +34,13 @@ export function ErrorGroups({ filter, search }: ErrorGroupsProps): ReactElement 
   if (shown?.groups.length === 0) return null;
   return (
     <div {...hold} className="mb-4">
-      <Card title="By error" aside={shown !== undefined && <Summary groups={shown.groups.length} isCapped={shown.isCapped} />} flush>
+      <Card
+        title="By error"
+        aside={shown !== undefined && <Summary groups={shown.groups.length} isAll={!shown.isCapped && !shown.hasMore} />}
+        flush
+      >
         <Loaded result={{ ...result, data: shown }} lines={4}>
-          {({ groups, isCapped }) => (
+          {({ groups, isCapped, hasMore }) => (
             <>
               <ul aria-label="Errors" className="divide-y">
                 {groups
@@ -48,7 +52,7 @@ export function ErrorGroups({ filter, search }: ErrorGroupsProps): ReactElement 
               {groups.length > SHOWN && (
                 <div className="border-t px-2 py-1">
                   <Button look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-                    {isWhole ? "Show fewer" : `Show all ${count(groups.length)} errors`}
+                    {isWhole ? "Show fewer" : `Show ${hasMore ? "the largest" : "all"} ${count(groups.length)} errors`}
                   </Button>
                 </div>
               )}
@@ -60,10 +64,10 @@ export function ErrorGroups({ filter, search }: ErrorGroupsProps): ReactElement 
   );
 }
 
-function Summary({ groups, isCapped }: { readonly groups: number; readonly isCapped: boolean }): ReactElement {
+function Summary({ groups, isAll }: { readonly groups: number; readonly isAll: boolean }): ReactElement {
   return (
     <span className="text-xs text-muted-foreground">
-      {isCapped && "at least "}
+      {!isAll && "at least "}
       {counted(groups, "error group")}
     </span>
   );

@@ -23,6 +23,8 @@ export function JobFacts({ job }: { readonly job: Job }): ReactElement {
             <LimitKeyLink queue={job.queue} limitKey={job.limitKey} />
           </Fact>
         )}
+        {job.coalesce !== null && <Fact name="Coalescing key">{visible(job.coalesce.key)}</Fact>}
+        {job.startWithin !== null && <Fact name="Start within">{limit(job.startWithin)}</Fact>}
         {job.cost !== 1 && <Fact name="Cost">{count(job.cost)}</Fact>}
         <Fact name="Attempts">{job.attempt}</Fact>
         <Fact name="Retries">

@@ -107,8 +107,14 @@ function QueueName({ queue: { name, paused, limits } }: { readonly queue: Queue 
   );
 }
 
-export function QueueActions({ row: queue }: { readonly row: Queue }): ReactElement | null {
-  const [isEdited, setEdited] = useState(false);
+interface QueueActionsProps {
+  readonly row: Queue;
+  /** Whether its settings are open at first. */
+  readonly startsOpen?: boolean;
+}
+
+export function QueueActions({ row: queue, startsOpen = false }: QueueActionsProps): ReactElement | null {
+  const [isEdited, setEdited] = useState(startsOpen);
   const { name, paused } = queue;
   if (isInternalQueue(name)) return null;
   return (

@@ -1,11 +1,13 @@
 /** Creates or edits a schedule, and shows its next runs. */
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useDeferredValue, useState } from "react";
-import { MillraceError } from "../../../core/errors.ts";
+import { type Issue, MillraceError } from "../../../core/errors.ts";
 import { act } from "../../act.ts";
 import { client, type Schedule } from "../../api.ts";
+import { issuesOf } from "../../enqueue/draft.ts";
+import { PayloadField, usePublishedSchema } from "../../enqueue/payload-field.tsx";
 import { useKnownQueues, useKnownTypes } from "../../known-names.ts";
-import { SelectField, TextArea, TextField } from "../../parts/field.tsx";
+import { SelectField, TextField } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { messageOf } from "../../parts/notices.tsx";
 import { LEVELS } from "../../parts/priority.tsx";
@@ -26,6 +28,7 @@ interface ScheduleFormProps {
 export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): ReactElement {
   const [draft, setDraft] = useState(() => formOf(schedule));
   const [problems, setProblems] = useState<Partial<Record<keyof ScheduleDraft, string>>>({});
+  const [issues, setIssues] = useState<readonly Issue[]>([]);
   const reason = useReason();
   const [problem, setProblem] = useState<string>();
   // The name for which the server said that a schedule has it.
@@ -36,9 +39,12 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
     const read = readForm(draft, schedule);
     if (!read.ok) return setProblems(read.problems);
     setProblems({});
+    setIssues([]);
     setProblem(undefined);
     const isNew = schedule === null && !isReplacement;
     const refuse = (error: unknown): void => {
+      setIssues(issuesOf(error));
+      if (error instanceof MillraceError && error.field?.startsWith("payload") === true) return setProblems({ payload: messageOf(error) });
       const isTaken = error instanceof MillraceError && error.code === "schedule_exists";
       if (isTaken) setTaken(read.schedule.name);
       setProblem(isTaken ? `A schedule named ${read.schedule.name} exists. Replace it, or choose another name.` : messageOf(error));
@@ -73,7 +79,10 @@ export default function ScheduleForm({ schedule, onClose }: ScheduleFormProps): 
       <TypeField draft={draft} set={set} problem={problems.type} />
       <TimingFields draft={draft} set={set} />
       <Preview timing={draft} />
-      <OtherFields draft={draft} set={set} problems={problems} />
+      <div className="sm:col-span-2">
+        <PayloadOf draft={draft} set={set} problem={problems.payload} issues={issues} />
+      </div>
+      <OtherFields draft={draft} set={set} />
       <div className="sm:col-span-2">{reason.field}</div>
     </FormDialog>
   );
@@ -87,6 +96,15 @@ interface PartProps {
 function TypeField({ draft, set, problem }: PartProps & { readonly problem: string | undefined }): ReactElement {
   const types = useKnownTypes();
   return <Suggest label="Job type" value={draft.type} onChange={(type) => set({ type })} items={types} problem={problem} />;
+}
+
+function PayloadOf({
+  draft,
+  set,
+  ...refused
+}: PartProps & { readonly problem: string | undefined; readonly issues: readonly Issue[] }): ReactElement {
+  const schema = usePublishedSchema(draft.type, draft.queue);
+  return <PayloadField text={draft.payload} onChange={(payload) => set({ payload })} schema={schema} rows={5} {...refused} />;
 }
 
 function TimingFields({ draft, set }: PartProps): ReactElement {
@@ -143,24 +161,10 @@ function Preview({ timing }: { readonly timing: TimingDraft }): ReactElement {
   );
 }
 
-function OtherFields({
-  draft,
-  set,
-  problems,
-}: PartProps & { readonly problems: Partial<Record<keyof ScheduleDraft, string>> }): ReactElement {
+function OtherFields({ draft, set }: PartProps): ReactElement {
   const queues = useKnownQueues();
   return (
     <>
-      <div className="sm:col-span-2">
-        <TextArea
-          label="Payload"
-          rows={5}
-          value={draft.payload}
-          onChange={(payload) => set({ payload })}
-          problem={problems.payload}
-          hint="JSON."
-        />
-      </div>
       <Suggest label="Queue" placeholder="default" value={draft.queue} onChange={(queue) => set({ queue })} items={queues} />
       <SelectField
         label="Priority"

@@ -262,6 +262,7 @@ declare
   v_facets text;
   v_limit_key text;
   v_cost int;
+  v_start_within bigint;
   v_lane_type text;
   v_random text := replace(gen_random_uuid()::text, '-', '');
   v_id uuid;
@@ -299,6 +300,7 @@ begin
   )}
   ${check(s, "limitKey", `${isString("limitKey")} and octet_length(v_options ->> 'limitKey') between 1 and ${MAX_LIMIT_KEY_BYTES}`)}
   ${read(s, "v_cost", "cost", "whole_for_sql", 1, MAX_COST)}
+  ${read(s, "v_start_within", "startWithin", "duration_for_sql", MAX_DELAY_MS)}${check(s, "startWithin", "v_start_within > 0")}
   v_limit_key := ${encoded("(v_options ->> 'limitKey')")};
   v_lane_type := case when v_limit_key is null then v_type else v_type || '${KEYED_MARK}' end;
   ${check(s, "meta", `jsonb_typeof(${option("meta")}) = 'object'`)}
@@ -333,7 +335,7 @@ begin
   v_max_lost := ${chosen("v_max_lost", "maxLost", "smallint", `case when v_max_retries = 0 then ${usualMaxLost(0)} else ${usualMaxLost(1)} end`)};
   v_extra := nullif(json_strip_nulls(json_build_object('meta', v_meta, 'webhookUrl', v_options ->> 'webhookUrl',
     'backoff', nullif(${chosen("v_options ->> 'backoff'", "backoff", "text", "null")}, '${USUAL_JOB.backoff}'),
-    'limitKey', v_limit_key, 'cost', nullif(v_cost, ${JOB_DEFAULTS.cost})))::text, '{}');
+    'limitKey', v_limit_key, 'cost', nullif(v_cost, ${JOB_DEFAULTS.cost}), 'startWithinMs', v_start_within))::text, '{}');
   select '{' || string_agg(to_json(f.name)::text || ':' || to_json(f.value)::text, ',' order by f.name collate "C") || '}' into v_facets
   from (select d ->> 0 as name, ${s}.field_for_sql(v_payload, d ->> 0) as value from jsonb_array_elements(v_declared) e(d)) f where f.value is not null;
   -- A UUIDv7 as in lib/id.ts. In place of a counter it has the fraction of the millisecond.

@@ -64,13 +64,13 @@ begin
 end $$;`;
 
 /** The items of a careful insert, numbered from 1 in the caller's order, each with the decision so far. */
-const ITEMS = `unnest(p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_max_losts, p_retry_delays, p_timeouts, p_tags,
+export const ITEMS = `unnest(p_ids, p_queues, p_lanes, p_priorities, p_delays, p_run_ats, p_max_retries, p_max_losts, p_retry_delays, p_timeouts, p_tags,
   p_extras, p_payloads, p_keys, p_key_ttls, p_fingerprints, p_blocked, p_facets, v_kinds) with ordinality
   i(id, queue, lane, priority, delay, run_at, max_retries, max_lost, retry_delay, timeout, tags, extra, payload, key, key_ttl, fingerprint,
     blocked, facets, kind, ord)`;
 
 /** When an item is due. A blocked one says now. */
-const DUE_AT = "(case when i.blocked then v_now else greatest(v_now, coalesce(i.run_at, v_now + i.delay)) end)";
+export const DUE_AT = "(case when i.blocked then v_now else greatest(v_now, coalesce(i.run_at, v_now + i.delay)) end)";
 /** Whether an item counts against a capacity. */
 const COUNTS = `i.kind = ${ADMITTED.created} and i.blocked is not true`;
 /** Whether an item always fits, because another job calls it; and whether it may be refused. */
@@ -151,6 +151,18 @@ const lineUp = (s: string): string => `
     cross join lateral (select run_at, seq from ${s}.ready where id = i.id offset 0) r where i.kind = ${ADMITTED.created}
   ), lined as (insert into ${s}.limit_lined (lane, key, run_at, seq, id, cost) select lane, limit_key, run_at, seq, id, cost from item)
   insert into ${s}.limit_recheck (queue, lane, key) select distinct queue, lane, limit_key from item`;
+
+/** Stores the items whose kind is `created`, by the time `v_now`. `v_keyed`: some have a limit key. */
+export const storeCreated = (s: string): string => `
+  with item as materialized (
+    select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, i.* from ${ITEMS} where i.kind = ${ADMITTED.created}
+  )${insertItems(s, `case when lane < 0 then ${IN_LINE} end`)};
+  if v_keyed then
+    ${lineUp(s)};
+  end if;
+  if p_facets is not null then
+    ${indexFacets(s, `array(select i.id from ${ITEMS} where i.kind = ${ADMITTED.created})`)};
+  end if`;
 
 /**
  * The careful way: checks ids, keys and capacities. No id and no key may be in one call twice.
@@ -253,15 +265,7 @@ begin
     into v_kinds from ${ITEMS} left join ${s}.key k on k.queue = i.queue and k.key = i.key and k.job = i.id;
   end if;
 
-  with item as materialized (
-    select nextval('${s}.job_seq_seq') as seq, ${DUE_AT} as due_at, ${newState(DUE_AT)} as new_state, i.* from ${ITEMS} where i.kind = ${ADMITTED.created}
-  )${insertItems(s, `case when lane < 0 then ${IN_LINE} end`)};
-  if v_keyed then
-    ${lineUp(s)};
-  end if;
-  if p_facets is not null then
-    ${indexFacets(s, `array(select i.id from ${ITEMS} where i.kind = ${ADMITTED.created})`)};
-  end if;
+  ${storeCreated(s)};
 
   return query
     select i.ord::int, i.kind,

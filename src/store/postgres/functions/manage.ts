@@ -26,7 +26,7 @@ import { hasParent, hasSteps, withNextLife } from "./step-marks.ts";
 import { anyLimits, FREED, freeHoldings, keyIn } from "./turns.ts";
 
 /** How often to look for jobs that move meanwhile. */
-const MOST_LOOKS = 5;
+export const MOST_LOOKS = 5;
 
 /** Whether a row has one of the wanted states. Not by a plain `=`: jobs are found by their ids, never by the index of an end state. */
 const IS_WANTED = "(state = any(p_from)) is true";
@@ -58,6 +58,16 @@ const answerLeftOut = (s: string): string => `
     select i.ord::int, ${CHANGED.leftOut}::smallint, null::smallint, ${SUMMARY_COLUMNS}
     from unnest(v_left) m(id) join unnest(p_ids) with ordinality i(id, ord) on i.id = m.id
     left join ${s}.job j on false left join ${s}.state s on false`;
+
+/** Takes those of these jobs that were pending out of the lines of their limit keys. `was` and `due`: their state and due time before. */
+export const leaveLines = (
+  s: string,
+  from: string,
+  { job, was, due }: Readonly<Record<"job" | "was" | "due", string>>,
+): string => `unlined as (
+      delete from ${s}.limit_lined d using ${from}, ${s}.job j where ${was} = ${STATE.pending} and ${job}.lane < 0 and ${byKey("j.id", `${job}.id`)}
+        and d.lane = ${job}.lane and d.key = ${keyIn("j.extra")} and d.run_at = ${due} and d.seq = ${job}.seq returning ${job}.queue, d.lane, d.key
+    ), rechecked as (insert into ${s}.limit_recheck (queue, lane, key) select distinct queue, lane, key from unlined)`;
 
 /** Forgets steps of moved jobs. */
 const forgetSteps = (s: string): string => `
@@ -161,11 +171,7 @@ begin
         (case when t.loss = 1 then ${counterMetric("lost")} end, 1), (case when a.timed then ${bucket("run", "t.new_run_ms")} end, 1),
         (case when a.timed then ${bucket("wait", "a.was_started - a.was_due")} end, 1)) c(metric, amount)
         where c.metric is not null`,
-    )}), unlined as (
-      delete from ${s}.limit_lined d using after a, ${s}.job j where a.was = ${STATE.pending} and (a.p).lane < 0 and ${byKey("j.id", "(a.p).id")}
-        and d.lane = (a.p).lane and d.key = ${keyIn("j.extra")} and d.run_at = a.was_due and d.seq = (a.p).seq returning (a.p).queue, d.lane, d.key
-    ), rechecked as (insert into ${s}.limit_recheck (queue, lane, key) select distinct queue, lane, key from unlined
-    ), numbered as (
+    )}), ${leaveLines(s, "after a", { job: "(a.p)", was: "a.was", due: "a.was_due" })}, numbered as (
       select (p).id, was, number as attempt, (select coalesce(max(c.number), 0) + 1 from ${s}.manual_change c where c.job = (p).id) as number
       from after where p_manual is not null
     ), dropped as (

@@ -1,4 +1,4 @@
-import { FLOW_QUEUE } from "../../../core/flow.ts";
+import { FLOW_QUEUES } from "../../../core/flow.ts";
 import { MAX_MANUAL_CHANGES } from "../../../core/manual-change.ts";
 import { KEPT_STATES, STATE, STAYING_STATES } from "../../numbers.ts";
 import { changeText } from "../../stored-manual-change.ts";
@@ -51,7 +51,7 @@ local function forget(id, body, record)
     end
   end
   if ${isOneOf("state", STAYING_STATES)} then redis.call('ZREM', B .. 'x', ${RECORD.cut("record", "seq")} .. id) end
-  if laneOf(lane).queue.name == '${FLOW_QUEUE}' then
+  if ${FLOW_QUEUES.map((name) => `laneOf(lane).queue.name == '${name}'`).join(" or ")} then
     local flow = ${flowKey("id")}
     for bucket = 1, tonumber(redis.call('HGET', flow, '${FLOW_FIELD.buckets}') or 0) do redis.call('UNLINK', flow .. ':' .. bucket) end
     redis.call('UNLINK', flow)

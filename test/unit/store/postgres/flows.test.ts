@@ -1,5 +1,6 @@
 /** What is special to flows on PostgreSQL: rows that others hold, commits of others, and versions beside each other. test/conformance proves the rest. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { connect } from "../../../../src/connect.ts";
 import { FLOW_QUEUE, FLOW_TYPE, flowMove, type MemberText } from "../../../../src/core/flow.ts";
 import type { NewJob } from "../../../../src/core/job.ts";
 import type { FlowNotice } from "../../../../src/core/steps.ts";
@@ -44,6 +45,24 @@ test("a flow whose row somebody holds is locked, also alone in its call, and hol
   expect(await store.readFlows([{ id: ids[1]!.id, names: ["a"] }])).toMatchObject([{ version: 1, members: [MEMBER] }]);
   await client.query("rollback");
   expect(await store.changeFlows(changes)).toEqual(["stale", "ok", "stale"]);
+});
+
+test("a flow in a transaction of the caller's own is known by its key before the commit, and runs after it", async () => {
+  const url = freshUrl(server());
+  const client = await connect(url);
+  onTestFinished(() => client.close());
+  const members = [
+    { name: "a", type: "task" },
+    { name: "b", type: "task", after: "a" },
+  ];
+  const tx = await connectedTo(server());
+  await tx.query("begin");
+  const flow = await client.flow(members, { tx, key: "k" });
+  expect(await client.flow(members, { tx, key: "k" })).toEqual({ ...flow, created: false });
+  expect(await client.flows.get(flow.id)).toBeNull();
+  await tx.query("commit");
+  client.work({ task: (_, ctx) => ctx.flow.name });
+  expect(await client.flows.wait(flow.id)).toMatchObject({ status: "completed", completed: 2 });
 });
 
 test("of many that change the same flows at once, in any order, one is first, and nobody waits for a deadlock", async () => {
@@ -110,6 +129,30 @@ test("what is beside a flow goes with its job, also if a process of an older ver
   await store.prune([{ queue: FLOW_QUEUE, ageMs: 0, count: 0, keepAtLeastMs: 0 }], 10);
   const left = await client.query(`select job from ${schemaOf(url)}.flow union select flow from ${schemaOf(url)}.member`);
   expect(left.rows).toEqual([{ job: kept.id }]);
+});
+
+test("many flows are pruned up to the limit, a few in each commit", async () => {
+  const url = freshUrl(server());
+  const store = await openStoreOn(url);
+  const flows = Array.from({ length: 45 }, () => flowOf());
+  await store.insert(flows);
+  await store.change(
+    flows.map(({ id }) => id),
+    flowMove("completed"),
+  );
+  const client = await connectedTo(server());
+  await client.query(`create table ${schemaOf(url)}.gone as select pg_current_xact_id() as commit, job from ${schemaOf(url)}.flow limit 0;
+    create function ${schemaOf(url)}.note_gone() returns trigger language plpgsql as
+      'begin insert into ${schemaOf(url)}.gone values (pg_current_xact_id(), old.job); return null; end';
+    create trigger note_gone after delete on ${schemaOf(url)}.flow for each row execute function ${schemaOf(url)}.note_gone()`);
+  const rule = { queue: FLOW_QUEUE, ageMs: 0, count: 0, keepAtLeastMs: 0 };
+  expect(await store.prune([rule], 38)).toEqual({ removed: 38 });
+  expect(await store.prune([rule], 38)).toEqual({ removed: 7 });
+  expect(await store.prune([rule], 38)).toEqual({ removed: 0 });
+  const { rows } = await client.query<{ count: string }>(
+    `select count(*) from ${schemaOf(url)}.gone group by commit order by commit::text::bigint`,
+  );
+  expect(rows.map(({ count }) => Number(count))).toEqual([10, 10, 10, 8, 7]);
 });
 
 test("names that the server cannot hold come back as they were, page by page, too", async () => {

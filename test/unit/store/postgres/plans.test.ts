@@ -1,32 +1,18 @@
-import pg from "pg";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { FLOW_QUEUE, FLOW_TYPE } from "../../../../src/core/flow.ts";
 import type { NewJob } from "../../../../src/core/job.ts";
 import { readLimits } from "../../../../src/core/limits.ts";
 import { CANCEL, RESTART, RETRY, settle } from "../../../../src/core/lifecycle.ts";
 import { FOLD_AFTER_MS } from "../../../../src/store/postgres/housekeeping.ts";
-import type { Driver } from "../../../../src/store/postgres/driver.ts";
 import type { FlowChange, Settlement, Store } from "../../../../src/store/store.ts";
 import { result, signalTo, wait } from "../../../conformance/store/durable-work.ts";
-import { claimOf, connectedTo, freshUrl, jobOf, openStoreOn, schemaOf, serverOfThisFile } from "./open-database.ts";
+import { claimOf, connectedTo, jobOf, schemaOf, serverOfThisFile } from "./open-database.ts";
+import { explainingUrl, openExplained } from "./told-plans.ts";
 
 const server = serverOfThisFile();
 
 /** Enough jobs to fill several pages of every table. */
 const MANY = 500;
-
-/** What the server has to be told so that it tells its plans. */
-const EXPLAIN = [
-  "session_preload_libraries=auto_explain",
-  "auto_explain.log_min_duration=0",
-  "auto_explain.log_nested_statements=on",
-  "client_min_messages=log",
-];
-
-function explainingUrl(settings: readonly string[] = []): string {
-  const options = [...EXPLAIN, ...settings].map((setting) => `-c ${setting}`).join(" ");
-  return `${freshUrl(server())}&options=${encodeURIComponent(options)}`;
-}
 
 /** The store adds up counters in the background, some time after they were written. That time does not come: its plans are not those of the call. */
 beforeEach(() => {
@@ -40,16 +26,9 @@ const NEVER_MS = 2 ** 31 - 1;
 async function plans(
   act: (store: Store) => Promise<unknown>,
   before?: (store: Store) => Promise<unknown>,
-  url = explainingUrl(),
+  url = explainingUrl(server()),
 ): Promise<string> {
-  const told: string[] = [];
-  class ListeningPool extends pg.Pool {
-    constructor(options: pg.PoolConfig) {
-      super(options);
-      this.on("connect", (client) => client.on("notice", ({ message }) => told.push(message ?? "")));
-    }
-  }
-  const store = await openStoreOn(url, { driver: { Client: pg.Client, Pool: ListeningPool } as unknown as Driver });
+  const { store, told } = await openExplained(url);
   await before?.(store);
   told.length = 0;
   await act(store);
@@ -366,7 +345,7 @@ describe("no hot statement looks at jobs that it does not want", () => {
   });
 
   test("a read and a change of a flow look up its row, and each member by its name, also while the server believes that the tables are empty", async () => {
-    const url = explainingUrl();
+    const url = explainingUrl(server());
     const flow = flowOf(MANY);
     const names = ["m1", "m2"];
     const told = await plans(
@@ -390,6 +369,32 @@ describe("no hot statement looks at jobs that it does not want", () => {
     expect(told).not.toMatch(LARGE);
   });
 
+  test("while dropped notices are in the way, a look begins behind them", async () => {
+    const url = explainingUrl(server());
+    const client = await connectedTo(server());
+    const add = (count: number): Promise<unknown> =>
+      client.query(
+        `insert into ${schemaOf(url)}.notice (kind, notice) select 1, '{"kind":"cancel","id":"' || n || '"}' from generate_series(1, ${count}) n`,
+      );
+    const told = await plans(
+      async (store) => {
+        await add(3);
+        expect((await store.notices(10)).length).toBe(3);
+      },
+      async (store) => {
+        let now = 0;
+        const slowly = vi.spyOn(performance, "now").mockImplementation(() => (now += 50));
+        for (let look = 0; look < 2; look++) {
+          await add(2_000);
+          await store.dropNotices((await store.notices(2_000)).map(({ key }) => key));
+        }
+        slowly.mockImplementation(() => now);
+      },
+      url,
+    );
+    expect(told).toMatch(/Index Scan using notice_pkey on notice[^\n]*\n\s+Index Cond: \(number > '?3000/);
+  });
+
   test("suspended jobs whose time has come are found by their index", async () => {
     const told = await plans((store) => store.promote(100));
     expect(told).toMatch(/Index (Only )?Scan using blocked_wake on blocked/);
@@ -402,7 +407,7 @@ describe("no hot statement looks at jobs that it does not want", () => {
         for (let batch = 0; batch < 30; batch++) await store.insert(jobs(1000));
       },
       // What half a million jobs cost at the usual price.
-      explainingUrl(["random_page_cost=100"]),
+      explainingUrl(server(), ["random_page_cost=100"]),
     );
     expect(told).toMatch(/Index Scan Backward using job_newest on job/);
     expect(told).not.toMatch(/Bitmap/);
@@ -432,7 +437,7 @@ describe("no hot statement looks at jobs that it does not want", () => {
     "%s looks up each item by its key, also while the server believes that the tables are empty",
     async (_, act) => {
       let running: Settlement[] = [];
-      const url = explainingUrl();
+      const url = explainingUrl(server());
       const told = await plans(
         (store) => act(store, running),
         async (store) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { LaneStarts } from "../../../../src/store/postgres/read-starts.ts";
+import { LaneStarts, NoticeStart } from "../../../../src/store/postgres/read-starts.ts";
 
 describe("where claims begin to read", () => {
   test("are not used while looks from the bottom are fast: the order is exact", () => {
@@ -63,5 +63,48 @@ describe("where claims begin to read", () => {
     starts.claimed(1, 5_000, null);
     starts.reset();
     expect(starts.next()).toBeNull();
+  });
+});
+
+describe("where looks at notices begin", () => {
+  const SLOW = 25;
+
+  test("at the bottom while looks are fast", () => {
+    const start = new NoticeStart();
+    start.looked(null, SLOW, [1, 2], []);
+    start.looked(null, 1, [1, 2], []);
+    start.looked(null, SLOW, [1, 2], []);
+    expect(start.next()).toBeNull();
+  });
+
+  test("once two looks in a row were slow, a little below the first notice that is known and not dropped", () => {
+    const start = new NoticeStart();
+    start.looked(null, SLOW, [50_005, 50_006], []);
+    start.looked(null, SLOW, [50_007, 50_008, 50_009], [50_005]);
+    expect(start.next()).toBe(49_004);
+    start.dropped([50_005, 50_008, 50_009]);
+    expect(start.next()).toBe(49_006);
+    start.dropped([50_007]);
+    expect(start.next()).toBe(49_009);
+    start.looked(49_009, 1, [50_011, 50_012], []);
+    expect(start.next()).toBe(49_010);
+    start.dropped([50_011, 50_012]);
+    expect(start.next()).toBe(49_012);
+    start.looked(49_012, 1, [49_500], []); // one that was committed late
+    start.dropped([49_500]);
+    expect(start.next()).toBe(49_012);
+  });
+
+  test("at the bottom again after a while, and for good when that is fast", () => {
+    const time = vi.spyOn(performance, "now").mockReturnValue(10_000);
+    const start = new NoticeStart();
+    start.looked(null, SLOW, [5_001], []);
+    start.looked(null, 200, [5_001], []);
+    time.mockReturnValue(13_999);
+    expect(start.next()).toBe(4_000);
+    time.mockReturnValue(14_000);
+    expect(start.next()).toBeNull();
+    start.looked(null, 1, [2, 5_001], []);
+    expect(start.next()).toBeNull();
   });
 });

@@ -151,6 +151,23 @@ describe("a row that somebody else holds", () => {
     expect(await alone).toMatchObject([{ kind: "ok", was: "running" }]);
   });
 
+  test("delays its own replacement alone, which is waited for when it is asked for alone", async () => {
+    const url = freshUrl(server());
+    const store = await openStoreOn(url);
+    const old = [jobOf(), jobOf({ delay: 60_000 }), { ...jobOf(), blocked: true }];
+    await store.insert(old);
+    const places = ["ready", "due", "blocked"];
+    for (const [index, place] of places.entries()) {
+      const next = old.map((job) => ({ ...job, payload: `"${place}"` }));
+      const { release } = await hold(`select from ${schemaOf(url)}.${place} where id = '${old[index]!.id}' for update`);
+      expect(await store.replace(next)).toEqual(places.map((other) => (other === place ? "locked" : "ok")));
+      const alone = store.replace([next[index]!]);
+      await release();
+      expect(await alone).toEqual(["ok"]);
+      expect((await store.find(old.map(({ id }) => id))).map((job) => job!.payload)).toEqual(next.map(({ payload }) => payload));
+    }
+  });
+
   test("delays its own removal alone", async () => {
     const { store, schema, leased, release: releaseRunning } = await oneHeld();
     await releaseRunning();
