@@ -1,5 +1,6 @@
 import { type Finding, findings, oldPending } from "../core/attention.ts";
 import { isDeliveryQueue } from "../core/delivery.ts";
+import { FLOW_QUEUE } from "../core/flow.ts";
 import { isInternalQueue } from "../core/internal.ts";
 import { WAITING } from "../core/job.ts";
 import { obstaclesOf } from "../core/limit-obstacles.ts";
@@ -33,6 +34,7 @@ export async function readAttention(store: Store): Promise<Finding[]> {
     muted: muted.dead,
     queues: facts.filter(({ name }) => !isInternalQueue(name)),
     deadDeliveries: facts.reduce((sum, { name, dead }) => sum + (isDeliveryQueue(name) ? dead : 0), 0),
+    failedFlows: facts.find(({ name }) => name === FLOW_QUEUE)?.failed ?? 0,
   });
 }
 
@@ -61,5 +63,5 @@ async function isLimited(store: Pick<Store, "limitUse" | "list">, queue: string,
 function toFacts({ name, paused, settings: { capacity }, counts }: QueueState) {
   const byStatus = countStatuses(counts);
   const waiting = WAITING.reduce((sum, status) => sum + byStatus[status], 0);
-  return { name, paused, capacity, waiting, pending: byStatus.pending, dead: byStatus.dead };
+  return { name, paused, capacity, waiting, pending: byStatus.pending, failed: byStatus.failed, dead: byStatus.dead };
 }

@@ -10,6 +10,7 @@ import type { WorkerEntry } from "./worker-entry.ts";
 export const FINDING_CODES = [
   "dead_jobs",
   "dead_deliveries",
+  "failed_flows",
   "no_workers",
   "no_worker",
   "queue_full",
@@ -34,7 +35,7 @@ export interface Finding {
   readonly queue: string | null;
   /** The type of job that it is about, if it is about one. */
   readonly type: string | null;
-  /** How many jobs, types, workers or handlers it is about. */
+  /** How many jobs, flows, types, workers or handlers it is about. */
   readonly count: number;
 }
 
@@ -52,6 +53,8 @@ export interface Situation {
   }[];
   /** Webhook deliveries whose retries are used up. They are internal, but a user waits for them. */
   readonly deadDeliveries: number;
+  /** Flows that ended, and not all of their members completed. They are kept until somebody acts. */
+  readonly failedFlows: number;
   /** How many jobs ended dead or failed since midnight UTC, without those of muted errors. */
   readonly failedToday: number;
   /** How many dead jobs have a muted error. */
@@ -77,6 +80,7 @@ export function findings(situation: Situation): Finding[] {
   const found = [
     ...deadJobs(situation),
     ...deadDeliveries(situation),
+    ...failedFlows(situation),
     ...typesWithoutWorker(situation),
     ...fullQueues(situation),
     ...queuesBehind(situation),
@@ -111,6 +115,13 @@ function deadDeliveries({ deadDeliveries: count }: Situation): Finding[] {
   if (count === 0) return [];
   const hint = "all retries failed. When the receiver works again: millrace retry-dead --internal --type millrace:webhook";
   return [finding("dead_deliveries", "warning", `${counted(count, "webhook was", "webhooks were")} not delivered`, hint, { count })];
+}
+
+function failedFlows({ failedFlows: count }: Situation): Finding[] {
+  if (count === 0) return [];
+  const [their, them] = count === 1 ? ["its", "it"] : ["their", "them"];
+  const hint = `not all of ${their} members completed; retry or delete ${them}`;
+  return [finding("failed_flows", "warning", counted(count, "flow failed", "flows failed"), hint, { count })];
 }
 
 /** Workers that users started, without those that servers run. */

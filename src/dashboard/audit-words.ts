@@ -12,6 +12,8 @@ export const AUDIT_WORDS: Readonly<Record<AuditAction, string>> = {
   "dead:purged": "Dead letters deleted",
   "error:muted": "Error muted",
   "error:unmuted": "Error unmuted",
+  "flow:cancelled": "Flow cancelled",
+  "flow:retried": "Flow retried",
   "bulk:started": "Bulk operation started",
   "bulk:stopped": "Bulk operation stopped",
   "queue:configured": "Queue settings changed",

@@ -13,7 +13,7 @@ const ROUNDED_MS = 120_000;
  * unless no job has the error any more.
  */
 export function filterWords(filter: JobFilter, now: number | null, groupWords: string | null): string {
-  const { status, type, queue, internal, priority, tag, limitKey, where, group, q, from, to, endedFrom, endedTo, ...others } = filter;
+  const { status, type, queue, internal, priority, tag, limitKey, flow, where, group, q, from, to, endedFrom, endedTo, ...others } = filter;
   const words = [
     `${listed(readStatusFilter(status) ?? [])} jobs`.trim(),
     type === undefined ? "" : ` of type ${type}`,
@@ -21,6 +21,7 @@ export function filterWords(filter: JobFilter, now: number | null, groupWords: s
     priority === undefined ? "" : ` with priority ${priority}`,
     tag === undefined ? "" : ` with the tag ${tag}`,
     limitKey === undefined ? "" : ` with the limit key "${limitKey}"`,
+    flow === undefined ? "" : ` of the flow ${flow}`,
     where === undefined ? "" : ` with ${listed(Object.entries(where).map(([field, value]) => `${field} "${value}"`))}`,
     group === undefined ? "" : groupWords === null ? ` with the same error (group ${group})` : ` with the error "${groupWords}"`,
     q === undefined ? "" : ` that contain "${q}"`,

@@ -1,5 +1,6 @@
 /** FILTERS IN THE URL. The query of the URL says what a list shows, and the API gets the same filters. */
 import { AUDIT_ACTIONS, type AuditAction } from "../core/audit.ts";
+import { FLOW_STATUSES, type FlowStatus } from "../core/flow.ts";
 import { ALL_DELIVERIES, ALL_QUEUES, WEBHOOK_TYPE } from "../core/delivery.ts";
 import { parseDuration } from "../core/duration.ts";
 import { statusesOf } from "../core/filter.ts";
@@ -20,6 +21,8 @@ export interface JobSearch {
   readonly priority?: string;
   readonly tag?: string;
   readonly limit_key?: string;
+  /** The id of a flow. */
+  readonly flow?: string;
   /** Payload fields: see where-text.ts. */
   readonly where?: string;
   /** Text to find in the job. */
@@ -44,6 +47,7 @@ export const FILTER_NAMES = [
   "priority",
   "tag",
   "limit_key",
+  "flow",
   "where",
   "group",
   "from",
@@ -99,6 +103,32 @@ export function readDeadSearch(search: Record<string, unknown>): Omit<JobSearch,
 /** Reads the URL of a list that has pages and no filters. */
 export function readCursorSearch(search: Record<string, unknown>): Pick<JobSearch, "cursor"> {
   return pick(search, ["cursor"]);
+}
+
+/** Which flows a list shows. */
+export interface FlowsSearch {
+  readonly status?: FlowStatus | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Reads the URL of the list of flows. */
+export function readFlowsSearch(search: Record<string, unknown>): FlowsSearch {
+  const { status } = search;
+  const known = FLOW_STATUSES.find((each) => each === status);
+  return { ...pick(search, ["cursor"]), ...(known === undefined ? {} : { status: known }) };
+}
+
+/** Which members of a flow a page shows, and how. */
+export interface FlowSearch {
+  readonly view?: "graph" | "table" | undefined;
+  readonly status?: string | undefined;
+  readonly q?: string | undefined;
+}
+
+/** Reads the URL of a flow. */
+export function readFlowSearch(search: Record<string, unknown>): FlowSearch {
+  const { view } = search;
+  return { ...pick(search, ["status", "q"]), ...(view === "graph" || view === "table" ? { view } : {}) };
 }
 
 /** Reads the URL of the schedules. */

@@ -15,7 +15,7 @@ import { queries } from "./queries.ts";
 import { Watched } from "./watched.ts";
 
 /** The first part of a query's key: what it is about. */
-export type Topic = "attention" | "stats" | "queues" | "workers" | "jobs" | "dead" | "job" | "schedules";
+export type Topic = "attention" | "stats" | "queues" | "workers" | "jobs" | "dead" | "job" | "schedules" | "flows";
 
 /** How often a query is fetched at most. */
 const PACE_MS = 1000;
@@ -170,15 +170,19 @@ function topicsOf(event: SingleEvent): readonly Topic[] {
     case "job:completed":
     case "job:failed":
     case "job:suspended":
-      return ["attention", "stats", "queues", "workers", "jobs", "schedules"];
+      return ["attention", "stats", "queues", "workers", "jobs", "schedules", "flows"];
     case "job:created":
     case "job:due":
     case "job:resumed":
     case "job:cancelled":
-      return ["attention", "stats", "queues", "jobs", "schedules"];
+      return ["attention", "stats", "queues", "jobs", "schedules", "flows"];
     case "job:dead":
     case "job:retried":
-      return ["attention", "stats", "queues", "workers", "jobs", "dead"];
+      return ["attention", "stats", "queues", "workers", "jobs", "dead", "flows"];
+    case "flow:completed":
+    case "flow:failed":
+    case "flow:cancelled":
+      return ["attention", "queues", "jobs", "flows"];
     case "queue:paused":
     case "queue:resumed":
       return ["attention", "queues", "stats"];

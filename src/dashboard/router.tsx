@@ -4,7 +4,15 @@ import { Compass } from "lucide-react";
 import type { ReactElement } from "react";
 import { Frame } from "./frame/frame.tsx";
 import { lazyPage } from "./frame/lazy-page.tsx";
-import { readAuditSearch, readCursorSearch, readDeadSearch, readJobSearch, readScheduleSearch } from "./job-search.ts";
+import {
+  readAuditSearch,
+  readCursorSearch,
+  readDeadSearch,
+  readFlowSearch,
+  readFlowsSearch,
+  readJobSearch,
+  readScheduleSearch,
+} from "./job-search.ts";
 import { Empty, Skeleton, Trouble } from "./parts/notices.tsx";
 import { PAGE_URL } from "./places.ts";
 import { useTitle } from "./title.ts";
@@ -48,6 +56,18 @@ const dead = createRoute({
   validateSearch: readDeadSearch,
   component: lazyPage(async () => (await import("./views/dead.tsx")).Dead),
 });
+const flows = createRoute({
+  getParentRoute: () => root,
+  path: "/flows",
+  validateSearch: readFlowsSearch,
+  component: lazyPage(async () => (await import("./views/flows.tsx")).Flows),
+});
+const flow = createRoute({
+  getParentRoute: () => root,
+  path: "/flows/$id",
+  validateSearch: readFlowSearch,
+  component: lazyPage(async () => (await import("./views/flow.tsx")).FlowPage),
+});
 const operations = createRoute({
   getParentRoute: () => root,
   path: "/operations",
@@ -74,7 +94,7 @@ const audit = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, type, jobs, job, dead, operations, schedules, workers, audit]),
+  routeTree: root.addChildren([overview, queues, queue, type, jobs, job, dead, flows, flow, operations, schedules, workers, audit]),
   basepath: PAGE_URL.pathname,
   // Plain text, so that a URL can be read and typed: ?status=dead&type=email:send.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

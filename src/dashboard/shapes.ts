@@ -38,6 +38,13 @@ export type JobFilter = NonNullable<Parameters<Client["bulk"]["start"]>[0]["filt
 /** How many jobs a bulk operation would change. */
 export type BulkPreview = Awaited<ReturnType<Client["bulk"]["preview"]>>;
 export type BulkOperation = Awaited<ReturnType<Client["bulk"]["start"]>>;
+/** Jobs that run after each other. */
+export type Flow = NonNullable<Awaited<ReturnType<Client["flows"]["get"]>>>;
+/** Which flows to list. */
+export type ListFlows = NonNullable<Parameters<Client["flows"]["list"]>[0]>;
+export type FlowPage = Awaited<ReturnType<Client["flows"]["list"]>>;
+/** A job of a flow, as people see it. */
+export type FlowMember = Awaited<ReturnType<Client["flows"]["members"]>>["members"][number];
 /** A page of bulk operations. */
 export type BulkPage = Awaited<ReturnType<Client["bulk"]["list"]>>;
 /** Why a job is not running. */

@@ -18,7 +18,7 @@ export const PAGE_MOUNT = "/dashboard";
 const INDEX = "index.html";
 const BASE = '<base href="./" />';
 /** The first steps of paths that the page handles. For any other, it says that there is no such page. */
-const PAGES: ReadonlySet<string> = new Set(["queues", "jobs", "dead", "operations", "schedules", "workers", "audit"]);
+const PAGES: ReadonlySet<string> = new Set(["queues", "jobs", "dead", "flows", "operations", "schedules", "workers", "audit"]);
 /** Jobs by their id are the deepest. */
 const MAX_STEPS = 8;
 

@@ -31,7 +31,7 @@ let dashboard: OpenDashboard;
 let empty: OpenDashboard;
 /** With limits, in use. */
 let limited: OpenDashboard;
-/** With a job that keeps steps of every kind. */
+/** With a job that keeps steps of every kind, and flows. */
 let durable: OpenDashboard;
 let folder: string;
 /** The address of each page, what stands on it once it is there, and its title. */
@@ -47,6 +47,7 @@ beforeAll(async () => {
   const limitedJob = await useLimits(limited.client);
   durable = await openDashboard({ storeUrl: "memory:" });
   const durableJob = await keepSteps(durable.client);
+  const flows = await runFlows(durable.client);
   const { client } = dashboard;
   await client.enqueueMany([{ type: "import:rows", payload: { file: "a.csv" } }, { type: "import:rows" }]);
   await letDie(client, "import:rows", "line 4 has 3 columns, not 5");
@@ -66,6 +67,15 @@ beforeAll(async () => {
     ["a queue with limits", `${limited.url}queues/mail`, "Keys with limits of their own", "mail"],
     ["queues with limits", `${limited.url}queues`, "limited", "Queues"],
     ["a job with steps", `${durable.url}jobs/${durableJob}`, "No signal came in time", "· onboarding"],
+    ["flows", `${durable.url}flows`, "waits for a retry", "Flows"],
+    [
+      "a flow",
+      `${durable.url}flows/${flows.failing}`,
+      "the row has 3 columns",
+      "▶ flow monthly-report-of-the-resellers-in-the-north-of-the-country",
+    ],
+    ["a flow with many members", `${durable.url}flows/${flows.large}`, "in 2 rows", "▶ flow import-42"],
+    ["a job of a flow", `${durable.url}jobs/${flows.waiting}`, "Place in its flow", "· report:make"],
     ["a job that waits for limits", `${limited.url}jobs/${limitedJob}`, "its limit is 3", "· email:send"],
     ["a type", "queues/default/types/import:rows", "The latest point is still being counted", "import:rows"],
     ["jobs", "jobs", "on this page", "Jobs"],
@@ -152,6 +162,33 @@ async function keepSteps(client: Client): Promise<string> {
   });
   await vi.waitFor(async () => expect((await client.steps(id)).filter(({ state }) => state === "open")).toHaveLength(4), 10_000);
   return id;
+}
+
+/** A flow that waits for a retry, with members in every state and names of every length; and one with many members. */
+async function runFlows(client: Client): Promise<{ failing: string; large: string; waiting: string }> {
+  const parts = Array.from({ length: 60 }, (_, index) => ({ name: `part-${index}`, type: "part", after: "split" }));
+  const { id: large } = await client.flow([{ name: "split", type: "split" }, ...parts], { key: "import-42", tags: ["nightly"] });
+  const { id: failing, jobs } = await client.flow(
+    [
+      { name: "fetch", type: "fetch" },
+      { name: "north", type: "clean", after: "fetch" },
+      { name: "the-part-of-01a1ed07-0000-7000-8000-000000000000-of-a-reseller", type: "clean", after: "fetch" },
+      { name: "east", type: "fails", after: "fetch", maxRetries: 0 },
+      { name: "west", type: "nobody:handles-this", after: "fetch" },
+      { name: "report", type: "report:make", after: ["north", "east", "west"], onFailure: "wait" },
+      { name: "tidy", type: "clean", after: "east", onFailure: "wait" },
+      { name: "cut", type: "clean", after: "east" },
+      { name: "done", type: "notify", after: "*", onFailure: "run" },
+    ],
+    { key: "monthly-report-of-the-resellers-in-the-north-of-the-country", meta: { source: "crm" }, webhookUrl: "https://example.com/hook" },
+  );
+  const fails = (): never => {
+    throw new Discard("the row has 3 columns, not 5");
+  };
+  await using _worker = client.work({ fetch: () => {}, clean: () => {}, fails });
+  const counts = { completed: 3, failed: 1, cancelled: 1, stuck: { count: 1, names: ["tidy"] } };
+  await vi.waitFor(async () => expect(await client.flows.get(failing)).toMatchObject(counts), 10_000);
+  return { failing, large, waiting: jobs["report"]! };
 }
 
 const EVERY_RULE: RunOptions = {

@@ -4,7 +4,7 @@ import type { Column } from "../table.ts";
 
 export const attention = defineCommand({
   about:
-    "Shows what needs attention, the worst first: dead jobs, webhooks that could not be delivered, types without a worker, queues that are full, behind or paused, silent workers. The dashboard shows the same.",
+    "Shows what needs attention, the worst first: dead jobs, webhooks that could not be delivered, failed flows, types without a worker, queues that are full, behind or paused, silent workers. The dashboard shows the same.",
   examples: ["millrace attention", "millrace attention --json | jq 'select(.severity == \"bad\")'"],
   async run(_input, session) {
     const findings = await session.withClient((client) => client.attention());

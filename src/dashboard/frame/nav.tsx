@@ -1,5 +1,17 @@
 import { Link, type LinkProps, useLocation, useNavigate } from "@tanstack/react-router";
-import { CalendarClock, Cpu, Ellipsis, Gauge, Layers, ListChecks, type LucideIcon, ScrollText, Skull, SquareStack } from "lucide-react";
+import {
+  CalendarClock,
+  Cpu,
+  Ellipsis,
+  Gauge,
+  Layers,
+  ListChecks,
+  type LucideIcon,
+  ScrollText,
+  Skull,
+  SquareStack,
+  Workflow,
+} from "lucide-react";
 import type { ReactElement } from "react";
 import type { Stats } from "../api.ts";
 import { compact, count } from "../format.ts";
@@ -36,6 +48,7 @@ export const PAGES: readonly NavItem[] = [
     key: "d",
     figure: ({ deadCount }) => ({ value: deadCount, of: "dead", alarms: true }),
   },
+  { to: "/flows", label: "Flows", icon: Workflow, key: "f" },
   { to: "/operations", label: "Operations", icon: SquareStack, key: "b" },
   { to: "/schedules", label: "Schedules", icon: CalendarClock, key: "s" },
   { to: "/workers", label: "Workers", icon: Cpu, key: "w", figure: ({ activeWorkers }) => ({ value: activeWorkers, of: "active" }) },

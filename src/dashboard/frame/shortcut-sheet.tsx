@@ -42,12 +42,23 @@ const GROUPS: readonly (readonly [title: string, rows: readonly (readonly [keys:
       ["]", "Next job of the list"],
     ],
   ],
+  [
+    "On a flow",
+    [
+      ["r", "Retry what failed"],
+      ["c", "Cancel it"],
+      ["y", "Copy its id"],
+      ["← or →", "In the graph: the member before or after"],
+      ["↑ or ↓", "In the graph: the member above or below"],
+    ],
+  ],
 ];
 
 export default function ShortcutSheet({ onClose }: { readonly onClose: () => void }): ReactElement {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose} wide>
-      <div className="columns-1 gap-8 p-4 sm:columns-2">
+      {/* It has the focus, so that the arrow keys scroll it where it does not fit. */}
+      <div tabIndex={0} role="group" aria-label="All shortcuts" data-first className="columns-1 gap-8 p-4 outline-none sm:columns-2">
         {GROUPS.map(([title, rows]) => (
           <section key={title} className="mb-5 break-inside-avoid">
             <h3 className="mb-1 text-xs font-medium text-muted-foreground">{title}</h3>

@@ -2,11 +2,12 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ScrollText } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
-import { AUDIT_ACTIONS, AUDIT_KEPT_MS, type AuditEntry, MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
+import { AUDIT_ACTIONS, AUDIT_KEPT_MS, type AuditAction, type AuditEntry, MAX_AUDIT_ENTRIES } from "../../core/audit.ts";
 import { counted } from "../../core/counted.ts";
 import { DAY_MS } from "../../core/time-units.ts";
 import { AUDIT_WORDS } from "../audit-words.ts";
 import { count, NOTHING } from "../format.ts";
+import { FlowLink } from "../flows/flow-parts.tsx";
 import { usePaging } from "../job-list/paging.ts";
 import { Pager } from "../job-list/pager.tsx";
 import type { AuditSearch } from "../job-search.ts";
@@ -136,6 +137,9 @@ function NoEntries({ isFiltered }: { readonly isFiltered: boolean }): ReactEleme
   );
 }
 
+/** What is done with a flow is told with the id of the flow. */
+const FLOW_ACTIONS: readonly AuditAction[] = ["flow:cancelled", "flow:retried"];
+
 /** A value that is a filter, too. */
 function Narrow({ search, children }: { readonly search: AuditSearch; readonly children: string }): ReactElement {
   return (
@@ -145,10 +149,10 @@ function Narrow({ search, children }: { readonly search: AuditSearch; readonly c
   );
 }
 
-function What({ entry: { schedule, jobId } }: { readonly entry: AuditEntry }): ReactNode {
+function What({ entry: { action, schedule, jobId } }: { readonly entry: AuditEntry }): ReactNode {
   if (schedule !== null) return visible(schedule);
   if (jobId === null) return none();
-  return <JobLink id={jobId} />;
+  return FLOW_ACTIONS.includes(action) ? <FlowLink flow={{ id: jobId }} /> : <JobLink id={jobId} />;
 }
 
 function textOr(text: string | null): ReactNode {

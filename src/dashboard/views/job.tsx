@@ -10,6 +10,7 @@ import { Empty, Loaded, messageOf } from "../parts/notices.tsx";
 import { useJob, useJobHistory, useSteps } from "../queries.ts";
 import { useTitle } from "../title.ts";
 import { Attempts } from "./job/attempts.tsx";
+import { FlowPlace } from "./job/flow-place.tsx";
 import { Explain } from "./job/explain.tsx";
 import { JobFacts } from "./job/job-facts.tsx";
 import { JobHead } from "./job/job-head.tsx";
@@ -63,6 +64,7 @@ function JobView({ job }: { readonly job: Job }): ReactElement {
       <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_22rem]">
         <div className="min-w-0 space-y-4">
           {WAITING.includes(job.status) && <Explain job={job} />}
+          {job.flow !== null && <FlowPlace flow={job.flow} />}
           {job.hasSteps && <Steps job={job} />}
           <Card title="Timeline">
             <Loaded result={history} lines={2}>

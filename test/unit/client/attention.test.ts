@@ -29,6 +29,18 @@ test("a webhook whose deliveries failed for good is found, although its job is i
   ]);
 });
 
+test("a flow that failed is found, although its job is internal, until it is deleted", async () => {
+  const { client, clock } = await openClient({ upkeep: true });
+  const { id } = await client.flow([{ name: "fetch", type: "t", payload: null }]);
+  await die(client);
+  await clock.advance("5s");
+  const [dead, failed] = await client.attention();
+  expect(dead).toMatchObject({ code: "dead_jobs", count: 1 });
+  expect(failed).toMatchObject({ code: "failed_flows", queue: null, count: 1 });
+  await client.remove(id);
+  expect(await client.attention()).toMatchObject([{ code: "dead_jobs" }]);
+});
+
 test("a queue whose next job waits for a limit is not behind; one that a worker could go on with is", async () => {
   const { client, clock, store } = await openClient();
   const beat = (): Promise<void> => store.register({ ...ENTRY, queues: ["mail"] }, 60_000);

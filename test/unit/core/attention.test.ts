@@ -26,7 +26,18 @@ const OWN = [
 
 function find(situation: Partial<Situation>): Finding[] {
   const { lanes = [], queues = [queue({ pending: lanes.length, waiting: lanes.length })] } = situation;
-  return findings({ now: NOW, workers: [], failedToday: 0, muted: 0, deadDeliveries: 0, limited: new Set(), ...situation, lanes, queues });
+  return findings({
+    now: NOW,
+    workers: [],
+    failedToday: 0,
+    muted: 0,
+    deadDeliveries: 0,
+    failedFlows: 0,
+    limited: new Set(),
+    ...situation,
+    lanes,
+    queues,
+  });
 }
 
 const codes = (situation: Partial<Situation>): string[] =>
@@ -35,6 +46,19 @@ const codes = (situation: Partial<Situation>): string[] =>
 test("nothing is found where nothing is wrong", () => {
   expect(find({})).toEqual([]);
   expect(find({ lanes: [lane("mail")], workers: [worker(), ...OWN] })).toEqual([]);
+});
+
+test("flows that failed wait until somebody retries or deletes them", () => {
+  expect(find({ failedFlows: 1 })).toMatchObject([
+    {
+      code: "failed_flows",
+      severity: "warning",
+      message: "1 flow failed",
+      hint: "not all of its members completed; retry or delete it",
+      count: 1,
+    },
+  ]);
+  expect(find({ failedFlows: 1200 })).toMatchObject([{ message: "1,200 flows failed", count: 1200 }]);
 });
 
 describe("types without a worker", () => {

@@ -15,6 +15,7 @@ describe("a filter in words", () => {
     [{ status: ["failed"] }, "Failed and dead jobs."],
     [{ status: ["pending", "scheduled"], priority: 7, tag: "vip" }, "Pending and scheduled jobs with priority 7 with the tag vip."],
     [{ status: ["dead"], q: "a b", internal: true }, 'Dead jobs that contain "a b", internal ones included.'],
+    [{ status: ["dead"], flow: "01a1" }, "Dead jobs of the flow 01a1."],
     [{ status: ["dead"], queue: "mail", limitKey: "acme" }, 'Dead jobs in mail with the limit key "acme".'],
     [{ status: ["dead"], from: NOW - 2 * HOUR_MS }, `Dead jobs, created since ${localTime(NOW - 2 * HOUR_MS)}.`],
     [{ status: ["dead"], to: new Date(NOW).toISOString() }, `Dead jobs, created before ${localTime(NOW)}.`],

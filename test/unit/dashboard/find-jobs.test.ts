@@ -8,6 +8,7 @@ test.each([
   ['"two words"', { q: "two words" }],
   ['payload.customer:globex payload.order.id:"a, b:c" late', { where: "customer:globex,order.id:a\\, b:c", q: "late" }],
   ["key:customer-7 queue:mail late", { limit_key: "customer-7", queue: "mail", q: "late" }],
+  ["flow:01a1ed07-0000-7000-8000-000000000000 failed", { flow: "01a1ed07-0000-7000-8000-000000000000", q: "failed" }],
   ['limit_key:"acme inc"', { limit_key: "acme inc" }],
   ["payload.:x payload.customer:", { q: "payload.:x payload.customer:" }],
   ['{ "to": "a  b", "status": "x" }', { q: '{"to":"a  b","status":"x"}' }],

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { orderOf, readAuditSearch, readJobSearch, searchOfKey, toFilter, toListQuery } from "../../../src/dashboard/job-search.ts";
+import {
+  orderOf,
+  readAuditSearch,
+  readFlowSearch,
+  readFlowsSearch,
+  readJobSearch,
+  searchOfKey,
+  toFilter,
+  toListQuery,
+} from "../../../src/dashboard/job-search.ts";
 import { readWhere, writeWhere } from "../../../src/dashboard/where-text.ts";
 
 test.each([
@@ -33,4 +42,11 @@ test.each(["acme", " acme ", "a&b=c", "~"])("a link to the jobs of the limit key
 
 test("the URL of the audit keeps what is a filter", () => {
   expect(readAuditSearch({ by: "ann", jobId: "7", action: "job:eaten", queue: "", other: "x" })).toEqual({ by: "ann", jobId: "7" });
+});
+
+test("the URL of flows and of one flow keeps what it knows, and drops the rest", () => {
+  expect(readFlowsSearch({ status: "failed", cursor: "c", q: "x" })).toEqual({ status: "failed", cursor: "c" });
+  expect(readFlowsSearch({ status: "dead" })).toEqual({});
+  expect(readFlowSearch({ view: "table", status: "dead", q: "chunk", cursor: "c" })).toEqual({ view: "table", status: "dead", q: "chunk" });
+  expect(readFlowSearch({ view: "list" })).toEqual({});
 });

@@ -13,11 +13,16 @@ import {
   Pause,
   Timer,
   UserX,
+  Workflow,
 } from "lucide-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { Job } from "../../../core/job.ts";
+import { preview } from "../../../core/errors.ts";
 import type { Explanation } from "../../api.ts";
+import { useFellowMembers } from "../../flows/flow-queries.ts";
+import { FlowLink } from "../../flows/flow-parts.tsx";
+import { MemberLink } from "../../flows/member-link.tsx";
 import { JobLink } from "../../parts/bits.tsx";
 import { Card } from "../../parts/card.tsx";
 import { Loaded } from "../../parts/notices.tsx";
@@ -44,6 +49,7 @@ const ICONS: Readonly<Record<Reason["code"], LucideIcon>> = {
   blocked: Hourglass,
   waits_for_signal: Bell,
   waits_for_call: CornerDownRight,
+  waits_for_members: Workflow,
   sleeps: Moon,
   position: ListOrdered,
   running: CircleHelp,
@@ -80,7 +86,9 @@ function ReasonLine({ job, reason }: ReasonProps): ReactElement {
   return (
     <li data-reason={reason.code} className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
       <Icon aria-hidden className={`size-4 shrink-0 ${isHard ? "text-warning" : "text-muted-foreground"}`} />
-      <span className="min-w-0 flex-1 basis-48 break-words">{wordsOf(reason)}</span>
+      <span className="min-w-0 flex-1 basis-48 break-words">
+        {reason.code === "waits_for_members" ? <WaitsForMembers reason={reason} /> : wordsOf(reason)}
+      </span>
       <Remedy job={job} reason={reason} />
     </li>
   );
@@ -108,6 +116,8 @@ function Remedy({ job, reason }: ReasonProps): ReactElement | null {
           See what runs
         </Link>
       );
+    case "waits_for_members":
+      return <FlowLink flow={{ id: reason.flowId }}>See the flow</FlowLink>;
     case "waits_for_signal":
       return (
         <>
@@ -152,6 +162,29 @@ function wordsOf(reason: Reason): ReactNode {
   const jobs = reason.code === "limit_running" ? reason.holders : reason.code === "waits_for_call" ? [reason.jobId] : [];
   if (jobs.length === 0) return text;
   return text.split(ID).map((part) => (jobs.includes(part) ? <JobLink key={part} id={part} /> : part));
+}
+
+/** The members that the message names are links to their jobs. */
+function WaitsForMembers({ reason }: { readonly reason: Extract<Reason, { readonly code: "waits_for_members" }> }): ReactElement {
+  const { data } = useFellowMembers(reason.flowId);
+  let rest = sentence(reason.message);
+  const parts: ReactNode[] = [];
+  for (const name of reason.names) {
+    const named = visible(preview(name));
+    const at = rest.indexOf(named);
+    if (at === -1) continue;
+    parts.push(
+      rest.slice(0, at),
+      <MemberLink key={name} flowId={reason.flowId} name={name} members={data?.members ?? []} text={named} isInText />,
+    );
+    rest = rest.slice(at + named.length);
+  }
+  return (
+    <>
+      {parts}
+      {rest}
+    </>
+  );
 }
 
 function sentence(message: string): string {

@@ -1,11 +1,12 @@
-import type { ReactElement, ReactNode } from "react";
+import type { ReactElement } from "react";
 import type { Job } from "../../../core/job.ts";
-import { count, limit, NOTHING } from "../../format.ts";
+import { count, limit } from "../../format.ts";
 import { CopyButton, FacetLink, LimitKeyLink, QueueLink, Tag } from "../../parts/bits.tsx";
 import { Card } from "../../parts/card.tsx";
 import { JsonTree } from "../../parts/json-tree.tsx";
+import { Fact, TimeFact } from "../../parts/fact.tsx";
 import { priorityText } from "../../parts/priority.tsx";
-import { Ago, Duration, Moment } from "../../parts/time.tsx";
+import { Duration } from "../../parts/time.tsx";
 import { visible } from "../../safe-text.ts";
 
 /** The fields of a job that are not shown elsewhere. */
@@ -82,26 +83,5 @@ export function JobFacts({ job }: { readonly job: Job }): ReactElement {
         </div>
       )}
     </Card>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactElement {
-  return (
-    <div className="flex min-h-7.5 items-center justify-between gap-4 border-b py-0.5 last:border-b-0">
-      <dt className="shrink-0 text-muted-foreground">{name}</dt>
-      <dd className="min-w-0 text-right">{children ?? <span className="text-muted-foreground">{NOTHING}</span>}</dd>
-    </div>
-  );
-}
-
-function TimeFact({ name, at }: { readonly name: string; readonly at: number | null }): ReactElement {
-  return (
-    <Fact name={name}>
-      {at === null ? null : (
-        <>
-          <Moment at={at} /> <span className="ml-1 inline-block min-w-16 text-muted-foreground">{<Ago at={at} />}</span>
-        </>
-      )}
-    </Fact>
   );
 }

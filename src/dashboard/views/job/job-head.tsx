@@ -1,11 +1,13 @@
 import { useNavigate } from "@tanstack/react-router";
 import { ClipboardCopy, CopyPlus, PencilLine, Terminal } from "lucide-react";
 import type { ReactElement } from "react";
+import { FLOW_TYPE } from "../../../core/flow.ts";
 import { isInternalType } from "../../../core/internal.ts";
 import type { Job } from "../../../core/job.ts";
 import { COPY_FORMATS, requestLike } from "../../copy-as.ts";
 import { copyText } from "../../copy-text.ts";
 import { draftOf } from "../../enqueue/draft.ts";
+import { FlowLink } from "../../flows/flow-parts.tsx";
 import { shortDecimal } from "../../format.ts";
 import { ACTION_ICONS, ACTION_WORDS, changeJob, isValid, JOB_ACTIONS, type JobAction } from "../../job-actions.ts";
 import { useShortcuts } from "../../keyboard.ts";
@@ -41,6 +43,13 @@ export function JobHead({ job }: { readonly job: Job }): ReactElement {
               in <QueueLink name={job.queue} />
             </span>
             <Priority priority={job.priority} />
+            {job.flow !== null && (
+              <span className="inline-flex flex-wrap items-center gap-x-1">
+                <span className="break-words [overflow-wrap:anywhere]">Member “{visible(job.flow.name)}” of flow</span>
+                <FlowLink flow={job.flow} />
+              </span>
+            )}
+            {job.type === FLOW_TYPE && <FlowLink flow={job}>See this flow and its members</FlowLink>}
             {job.parent !== null && (
               <span className="inline-flex flex-wrap items-center gap-x-1">
                 Called by <JobLink id={job.parent.id} />
@@ -88,7 +97,11 @@ function Actions({ job }: { readonly job: Job }): ReactElement {
   const { data: steps } = useSteps(job);
   // A handler that sleeps would go back to sleep.
   const sleeps = job.status === "scheduled" && job.hasSteps && steps?.every(({ state }) => state !== "open") !== true;
-  const valid = JOB_ACTIONS.filter((action) => isValid(action, job.status) && !(action === "start" && sleeps));
+  // A whole flow is retried and cancelled on its own page.
+  const isFlow = job.type === FLOW_TYPE;
+  const valid = JOB_ACTIONS.filter(
+    (action) => isValid(action, job.status) && !(action === "start" && sleeps) && !(isFlow && action !== "delete"),
+  );
   const changeIfValid = (...actions: JobAction[]): void => {
     const action = actions.find((each) => valid.includes(each));
     if (action !== undefined && isOperator) void change(action);

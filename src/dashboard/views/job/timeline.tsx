@@ -57,7 +57,7 @@ export function Timeline({ job, history, steps: kept }: TimelineProps): ReactEle
         {spans.map((span) => (
           <span
             key={`${span.kind} ${span.from}`}
-            title={`${wordsOf(span)}: ${lengthOf(span, now)}`}
+            title={`${wordsOf(span, job)}: ${lengthOf(span, now)}`}
             // A run of milliseconds between hours of waiting must still be visible.
             className={`min-w-1 ${FILLS[span.kind]}`}
             style={{ flexGrow: Math.max(1, (span.to ?? now) - span.from) }}
@@ -71,19 +71,19 @@ export function Timeline({ job, history, steps: kept }: TimelineProps): ReactEle
       <ol className="mt-3">
         <Line fill="bg-muted-foreground" words="Created" at={job.createdAt} note="" />
         {steps.map((step, index) => (
-          <StepLine key={index} step={step} now={now} />
+          <StepLine key={index} step={step} job={job} now={now} />
         ))}
       </ol>
     </div>
   );
 }
 
-function StepLine({ step, now }: { readonly step: Step; readonly now: number }): ReactElement | null {
+function StepLine({ step, job, now }: { readonly step: Step; readonly job: Job; readonly now: number }): ReactElement | null {
   switch (step.step) {
     case "span":
       // What ended stays ended: the line before says so, and the one after says for how long.
       return step.kind === "ended" ? null : (
-        <Line fill={FILLS[step.kind]} words={wordsOf(step)} at={step.from} note={lengthOf(step, now)} />
+        <Line fill={FILLS[step.kind]} words={wordsOf(step, job)} at={step.from} note={lengthOf(step, now)} />
       );
     case "end":
       return <Line fill="bg-muted-foreground" words={`Ended ${step.status}`} at={step.at} note="" />;
@@ -100,7 +100,12 @@ function StepLine({ step, now }: { readonly step: Step; readonly now: number }):
   }
 }
 
-function wordsOf({ kind, to, attempt }: Span): string {
+function wordsOf({ kind, to, attempt }: Span, { flow, status }: Job): string {
+  // What a job knows of itself does not say when its flow opened it.
+  if (kind === "waiting" && flow !== null) {
+    if (to !== null) return "Waited for its turn in the flow and for a worker";
+    return status === "blocked" ? "Waits for its turn in the flow" : "Waits for a worker";
+  }
   if (attempt !== null) return `Attempt ${attempt}: ${WORDS[kind].toLowerCase()}`;
   if (to !== null) return WORDS[kind];
   return STILL[kind] ?? WORDS[kind];

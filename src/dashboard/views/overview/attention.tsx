@@ -16,12 +16,13 @@ interface AttentionProps {
   readonly workers: number;
 }
 
-type Page = "/jobs" | "/dead" | "/queues/$queue" | "/workers";
+type Page = "/jobs" | "/dead" | "/flows" | "/queues/$queue" | "/workers";
 
 /** Where to see more. */
 const PAGES: Readonly<Record<Finding["code"], Page>> = {
   dead_jobs: "/dead",
   dead_deliveries: "/dead",
+  failed_flows: "/flows",
   no_workers: "/workers",
   no_worker: "/jobs",
   queue_full: "/queues/$queue",
@@ -33,6 +34,7 @@ const PAGES: Readonly<Record<Finding["code"], Page>> = {
 };
 
 function searchOf({ code, queue, type }: Finding): JobSearch {
+  if (code === "failed_flows") return { status: "failed" };
   if (code === "dead_deliveries") return { type: WEBHOOK_TYPE, internal: "true" };
   return PAGES[code] === "/jobs" ? { status: "pending", queue: queue ?? undefined, type: type ?? undefined } : {};
 }
