@@ -1,14 +1,6 @@
 /** ENQUEUE WITH A COALESCING KEY: see core/coalesce.ts. Each step can be repeated, and whoever loses a race looks again. */
-import {
-  type Coalesce,
-  type CoalesceOutcome,
-  digestOfKey,
-  KEY_TYPE,
-  type KeyHead,
-  metOf,
-  newKeyHead,
-  quietUntil,
-} from "../core/coalesce.ts";
+import { createHash } from "node:crypto";
+import { type Coalesce, type CoalesceOutcome, KEY_TYPE, type KeyHead, metOf, newKeyHead, quietUntil } from "../core/coalesce.ts";
 import { MillraceError } from "../core/errors.ts";
 import { createdEvent } from "../core/event.ts";
 import { flowMove, KEY_QUEUE } from "../core/flow.ts";
@@ -262,4 +254,9 @@ async function startWindow(
 
 function keyConflict(key: string, type: string): MillraceError {
   return new MillraceError("key_conflict", `the coalescing key "${key}" belongs to a job of type ${type}`, { field: "coalesce.key" });
+}
+
+/** The idempotency key of what is known of a key. Another one if what was known is gone, but its own key is not. */
+function digestOfKey(queue: string, key: string, tries: number): string {
+  return createHash("sha256").update(`${queue}\n${key}\n${tries}`).digest("base64url");
 }

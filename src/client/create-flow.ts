@@ -11,12 +11,12 @@ import {
   MAX_FLOW_MEMBERS,
   MAX_LAST_MEMBERS,
   type Member,
-  memberId,
   newState,
   readHead,
   textOfMember,
   waitsForAll,
 } from "../core/flow.ts";
+import { memberId } from "../core/member-job.ts";
 import { FLOW_FACET } from "../core/flow-parent.ts";
 import {
   type GivenMember,

@@ -9,7 +9,6 @@ import {
   FLOW_TYPE,
   type FlowHead,
   type FlowStatus,
-  jobIdOf,
   jobStatusOf,
   MAX_FLOWS_PAGE,
   MAX_MEMBERS_PAGE,
@@ -18,6 +17,7 @@ import {
   readHead,
   readMember,
 } from "../core/flow.ts";
+import { jobIdOf } from "../core/member-job.ts";
 import { FLOW_FACET } from "../core/flow-parent.ts";
 import { type Job, type JobRecord } from "../core/job.ts";
 import { withTexts } from "../core/json-text.ts";

@@ -8,7 +8,6 @@
  *   followUp   what was enqueued while that one ran. It is blocked until that one has ended
  *   window     of a throttle, once no job is left: when the next one may start
  */
-import { createHash } from "node:crypto";
 import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
 import { INTERNAL_TYPES } from "./internal.ts";
@@ -94,11 +93,6 @@ function readTime(input: unknown, name: string): number | null {
 
 function contradiction(name: string, message: string): MillraceError {
   return new MillraceError("invalid_input", `coalesce: ${message}`, { field: `coalesce.${name}` });
-}
-
-/** The idempotency key of what is known of a key. Another one if what was known is gone, but its own key is not. */
-export function digestOfKey(queue: string, key: string, tries: number): string {
-  return createHash("sha256").update(`${queue}\n${key}\n${tries}`).digest("base64url");
 }
 
 export interface KeyHead {

@@ -10,11 +10,11 @@ import {
   isFirst,
   MAX_NAMED,
   type Member,
-  memberId,
   type MemberState,
   newState,
   waitsForAll,
 } from "./flow.ts";
+import { memberId } from "./member-job.ts";
 import type { Status } from "./job.ts";
 import type { Notice } from "./steps.ts";
 

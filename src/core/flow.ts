@@ -15,13 +15,10 @@
  * follows, the store keeps it if nobody was faster, and what it means for other jobs is done by notices of that commit. So ends lock nothing
  * that other ends need, and each step can be repeated.
  */
-import { callId } from "./called-id.ts";
-import { parentOf } from "./flow-parent.ts";
 import { INTERNAL_MARK, INTERNAL_TYPES } from "./internal.ts";
-import { isTerminal, type NewJob, type Status } from "./job.ts";
+import type { NewJob, Status } from "./job.ts";
 import { CANCEL, type Ending, type Move, OPEN, RETRY } from "./lifecycle.ts";
 import { withGroup } from "./error-group.ts";
-import { partitionOf } from "./partition.ts";
 import type { CallError } from "./steps.ts";
 
 export const FLOW_TYPE: string = `${INTERNAL_TYPES}flow`;
@@ -122,21 +119,6 @@ export interface Member {
   readonly state: MemberState;
 }
 
-/** The job that a member has now. */
-export function jobOf(flow: string, member: Member): NewJob {
-  const { name, plan } = member;
-  return { ...plan.job, id: jobIdOf(flow, member), parent: parentOf(flow, name), blocked: !isFirst(plan) };
-}
-
-export function jobIdOf(flow: string, { name, plan, state }: Member): string {
-  return state.job === 0 ? plan.job.id : memberId(flow, name, plan.job.queue, state.job);
-}
-
-/** The id of a member's job follows from its flow and its name, so that it is stored once. */
-export function memberId(flow: string, name: string, queue: string, job: number = 0): string {
-  return callId({ id: flow, life: job }, name, partitionOf(queue));
-}
-
 /** Reads the plan when it is first needed: what most members tell their flow needs only the state. */
 class StoredMember implements Member {
   readonly name: string;
@@ -231,11 +213,6 @@ export function isFirst({ after }: Pick<MemberPlan, "after">): boolean {
 /** The status of a flow's own job. */
 export function jobStatusOf(status: FlowStatus): Status {
   return status === "running" ? "blocked" : status;
-}
-
-export function flowStatusOf(status: Status): FlowStatus {
-  if (!isTerminal(status)) return "running";
-  return status === "completed" || status === "cancelled" ? status : "failed";
 }
 
 /** A member opens. With a delay it waits for that first. */

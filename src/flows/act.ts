@@ -1,5 +1,6 @@
 import type { Event, SingleEvent } from "../core/event.ts";
-import { cutBecause, jobIdOf, jobOf, type Member, openAfter, readMember, REVIVE } from "../core/flow.ts";
+import { cutBecause, type Member, openAfter, readMember, REVIVE } from "../core/flow.ts";
+import { jobIdOf, jobOf } from "../core/member-job.ts";
 import type { FlowProgress } from "../core/flow-progress.ts";
 import type { Move } from "../core/lifecycle.ts";
 import { inBatches } from "../lib/slices.ts";

@@ -1,4 +1,5 @@
-import { jobIdOf, readMember } from "../core/flow.ts";
+import { readMember } from "../core/flow.ts";
+import { jobIdOf } from "../core/member-job.ts";
 import { CANCEL } from "../core/lifecycle.ts";
 import type { Actor } from "../core/manual-change.ts";
 import { MAX_BATCH } from "../store/store.ts";

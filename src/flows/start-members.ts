@@ -1,5 +1,6 @@
 import { createdEvent } from "../core/event.ts";
-import { isFirst, jobOf, type Member, readMember } from "../core/flow.ts";
+import { isFirst, type Member, readMember } from "../core/flow.ts";
+import { jobOf } from "../core/member-job.ts";
 import { inBatches } from "../lib/slices.ts";
 import { MAX_BATCH } from "../store/store.ts";
 import { insertWithDeadlines } from "./deadlines.ts";
