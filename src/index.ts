@@ -14,11 +14,14 @@ export type { SignalSource, Stoppable, StopOnSignalsOptions } from "./worker/sto
 export type * from "./client/client.ts";
 export type { AuditAction, AuditEntry, AuditPage, AuditQuery, NewAuditEntry } from "./core/audit.ts";
 export type { BulkAction, BulkFailure, BulkStatus } from "./core/bulk.ts";
+export type { CoalesceOptions, CoalesceOutcome } from "./core/coalesce.ts";
 export type { Duration } from "./core/duration.ts";
 export type { ErrorGroup } from "./core/error-tally.ts";
 export type { Mute, MuteOptions } from "./core/mute.ts";
 export type { Event } from "./core/event.ts";
 export type { Explanation, Reason } from "./core/explain.ts";
+export type { FlowStatus, OnFailure } from "./core/flow.ts";
+export type { CoalesceRef, FlowRef } from "./core/flow-parent.ts";
 export type { HandledType } from "./core/handled-type.ts";
 export type { Attempt, AttemptError, Job, JobError, JobSummary, LogLine, PriorityLevel, Progress, Status } from "./core/job.ts";
 export type { JobOptions } from "./core/job-options.ts";
