@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { callId } from "../core/called-id.ts";
 import { MillraceError } from "../core/errors.ts";
 import {
+  EMPTY_FLOW,
   FLOW_QUEUE,
   FLOW_TYPE,
   type FlowHead,
@@ -169,7 +170,7 @@ async function flowJob(parts: CreateFlowParts, id: string, members: readonly Add
   const settings = readFlowOptions(parts, key, options);
   if (settings.webhookUrl !== null) await parts.checkWebhookUrl(settings.webhookUrl);
   const payload = { members: members.length, digest: digestOf(members) };
-  const progress = new FlowProgress(id, EMPTY, [], 0);
+  const progress = new FlowProgress(id, EMPTY_FLOW, [], 0);
   progress.add(members);
   const { head, added, notices } = progress.outcome();
   return {
@@ -189,19 +190,6 @@ function readFlowOptions({ clock }: CreateFlowParts, key: unknown, options: obje
     throw new MillraceError(error.code, error.message.replace("idempotencyKey", "key"), { field: "key" });
   }
 }
-
-const EMPTY: FlowHead = {
-  status: "running",
-  total: 0,
-  ended: {},
-  fresh: 0,
-  open: 0,
-  bad: 0,
-  last: [],
-  stuck: { count: 0, names: [] },
-  isCancelled: false,
-  endedAt: null,
-};
 
 /** What makes two flows with one key the same. The ids of their jobs differ. */
 function digestOf(members: readonly Added[]): string {

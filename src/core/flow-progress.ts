@@ -121,6 +121,7 @@ export class FlowProgress {
       this.#added.push({ name, plan, state: { ...newState(counts.waits, next.get(name) ?? []), bad: counts.bad } });
     }
     const last = added.flatMap(({ name, plan }) => (waitsForAll(plan) ? name : []));
+    const before = this.#head;
     this.#head = {
       ...this.#head,
       total: this.#head.total + added.length,
@@ -128,6 +129,8 @@ export class FlowProgress {
       open: this.#head.open + added.length - last.length,
       last: [...this.#head.last, ...last],
     };
+    // They wait for these, too.
+    for (const name of before.last) this.#judge(name);
   }
 
   /** Somebody cancels the flow. */
@@ -166,9 +169,9 @@ export class FlowProgress {
   }
 
   #status(): FlowStatus {
-    const { total, ended, fresh, isCancelled } = this.#head;
+    const { total, ended, fresh, reviving, isCancelled } = this.#head;
     const done = Object.values(ended).reduce((sum, count) => sum + count, 0);
-    if (fresh > 0 || done < total) return "running";
+    if (fresh > 0 || reviving > 0 || done < total) return "running";
     if (ended.completed === total) return "completed";
     return isCancelled ? "cancelled" : "failed";
   }
@@ -178,7 +181,12 @@ export class FlowProgress {
   }
 
   #set(name: string, change: Partial<MemberState>): void {
-    this.#states.set(name, { ...this.#stateOf(name), ...change });
+    const before = this.#stateOf(name);
+    const after = { ...before, ...change };
+    this.#states.set(name, after);
+    if (before.phase === after.phase) return;
+    const reviving = Number(after.phase === "revive") - Number(before.phase === "revive");
+    if (reviving !== 0) this.#head = { ...this.#head, reviving: this.#head.reviving + reviving };
   }
 
   /** Whether a member may read its result. */

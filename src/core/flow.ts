@@ -93,6 +93,8 @@ export interface FlowHead {
   readonly ended: Readonly<Partial<Record<Status, number>>>;
   /** How many have no job yet. */
   readonly fresh: number;
+  /** How many were cancelled and wait again as soon as their jobs do. Until then the flow has not ended. */
+  readonly reviving: number;
   /** Of the members that do not wait for all others: how many have not ended, and how many ended badly. */
   readonly open: number;
   readonly bad: number;
@@ -104,6 +106,21 @@ export interface FlowHead {
   readonly isCancelled: boolean;
   readonly endedAt: number | null;
 }
+
+/** A flow without members. */
+export const EMPTY_FLOW: FlowHead = {
+  status: "running",
+  total: 0,
+  ended: {},
+  fresh: 0,
+  reviving: 0,
+  open: 0,
+  bad: 0,
+  last: [],
+  stuck: { count: 0, names: [] },
+  isCancelled: false,
+  endedAt: null,
+};
 
 /** A member as stores keep it. */
 export interface MemberText {

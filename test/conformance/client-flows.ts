@@ -150,6 +150,14 @@ export function flowSuite(promises: Promises): void {
       expect(script.ran).toEqual(["a", "a", "b", "c"]);
     });
 
+    promises("a callback is stuck no more once a member is added that it waits for, too", async (client) => {
+      new Script().dies("a").work(client);
+      const flow = await client.flow([member("a"), member("done", "*", { onFailure: "wait" })]);
+      await untilFlow(client, flow.id, ({ stuck }) => stuck.count > 0);
+      await client.flows.add(flow.id, [member("b", [], { delay: "1h" })]);
+      expect((await client.flows.get(flow.id))!.stuck).toEqual({ count: 0, names: [] });
+    });
+
     promises("a retry by hand revives what its death had cancelled, and nothing runs twice that completed", async (client) => {
       const script = new Script().dies("a").dies("x");
       script.work(client);
