@@ -27,7 +27,7 @@ const PARTS: readonly (readonly [name: string, sources: RegExp])[] = [
   ["redis", /^store\/redis\//],
   ["memory", /^store\/memory\//],
   ["store", /^store\/[^/]+$/],
-  ["client", /^(client|upkeep|worker)\/|^(client-\w+|connect)\.ts|^webhook\/outgoing-checks/],
+  ["client", /^(client|upkeep|worker|flows)\/|^(client-\w+|connect)\.ts|^webhook\/outgoing-checks/],
   ["wire", /^http\/wire\//],
   ["remote", /^http\/remote/],
   ["server", /^http\//],

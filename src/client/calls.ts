@@ -12,7 +12,8 @@ import type { Enqueuer } from "./enqueue.ts";
 export async function createCalls(enqueuer: Enqueuer, caller: Caller, calls: readonly CallRequest[]): Promise<NewJob[]> {
   return Promise.all(
     calls.map(async ({ step, type, payload, options }) => {
-      refuseKey(options.idempotencyKey);
+      refuseKey(options.idempotencyKey, "idempotencyKey");
+      refuseKey((options as { readonly coalesce?: unknown }).coalesce, "coalesce");
       const job = await enqueuer.create(type, new JsonText(payload, JSON.parse(payload)), options, (partition) =>
         callId(caller, step, partition),
       );
@@ -21,10 +22,9 @@ export async function createCalls(enqueuer: Enqueuer, caller: Caller, calls: rea
   );
 }
 
-function refuseKey(key: unknown): void {
+function refuseKey(key: unknown, field: string): void {
   if (key === undefined) return;
-  const message = "idempotencyKey cannot be used with a call: the step is its key";
-  throw new MillraceError("invalid_input", message, { field: "idempotencyKey" });
+  throw new MillraceError("invalid_input", `${field} cannot be used with a call: the step is its key`, { field });
 }
 
 /** What a call that cannot be made means for the attempt. */

@@ -135,14 +135,19 @@ async function demand(store: Store, id: string): Promise<JobRecord> {
 async function repeat(parts: EnqueueParts, known: Known, job: NewJob, wanted: Coalesce): Promise<Coalesced | null> {
   const { store } = parts;
   const { id, head } = known;
+  const own = job.id === head.job || job.id === head.followUp ? (await store.find([job.id]))[0]! : null;
+  // The answer to this very call was lost.
+  if (own !== null) return { outcome: "created", job: own };
   if (head.job === null) return startWindow(parts, known, job, wanted);
   const [present] = await store.find([head.job]);
   switch (metOf(present!)) {
     case "gone":
       // Whoever made the key has not stored its job yet, or is gone. Either way there is a job now, into which this call is merged.
+      await refuseFull(store, job);
       await insertOwn(parts, id, due({ ...job, id: head.job }, known, wanted), wanted);
       return null;
     case "ended":
+      await storeFollowUp(parts, known, job, wanted);
       await jobEnded(flowParts(parts), id, head.job);
       return null;
     case "waits":
@@ -164,7 +169,7 @@ function due(job: NewJob, { head, createdAt, now }: Known, wanted: Coalesce): Ne
 async function merge(parts: EnqueueParts, present: JobRecord, job: NewJob, known: Known, wanted: Coalesce): Promise<Coalesced | null> {
   const { store } = parts;
   if (wanted.keep === "first" && wanted.quietMs === null) return { outcome: "skipped", job: present };
-  const isInLine = present.status === "pending" && job.runAt === null;
+  const isInLine = present.status === "pending" && (job.runAt === null || job.runAt <= known.now);
   const kept = wanted.keep === "first" ? asNewJob(present) : job;
   const next = { ...kept, id: present.id, parent: parentOfKey(known.id, wanted.key), delayMs: 0, runAt: job.runAt ?? present.runAt };
   const [answer] = isInLine ? await editInLine(store, next) : await store.replace([next]);
@@ -210,15 +215,21 @@ function asNewJob(record: JobRecord): NewJob {
 async function followUp(parts: EnqueueParts, known: Known, present: JobRecord, job: NewJob, wanted: Coalesce): Promise<Coalesced | null> {
   const { store } = parts;
   const { id, version, head, now } = known;
-  const named = head.followUp ?? job.id;
-  if (head.followUp === null && !(await changeHead(store, id, version, { ...head, followUp: named, followUpAt: now }))) return null;
-  const [there] = head.followUp === null ? [null] : await store.find([named]);
-  const blocked = { ...job, id: named, blocked: true, delayMs: 0, runAt: null };
+  const isNew = head.followUp === null;
+  const named = {
+    followUp: head.followUp ?? job.id,
+    followUpAt: isNew ? now : head.followUpAt,
+    followUpDue: followUpDue(known, job, wanted),
+  };
+  const isSame = !isNew && named.followUpDue === head.followUpDue;
+  if (!isSame && !(await changeHead(store, id, version, { ...head, ...named }))) return null;
+  const [there] = isNew ? [null] : await store.find([named.followUp]);
+  const blocked = asFollowUp(job, named.followUp);
   let done: Coalesced | null;
   if (there === null) {
     done = await insertOwn(parts, id, blocked, wanted);
     // Somebody else has named it, and may store it at this moment.
-    if (head.followUp !== null) return null;
+    if (!isNew) return null;
   } else if (there!.status === "blocked" && there!.fence === 0)
     done = await merge(parts, there!, blocked, known, { ...wanted, quietMs: null });
   else {
@@ -233,6 +244,23 @@ async function followUp(parts: EnqueueParts, known: Known, present: JobRecord, j
     await jobEnded(flowParts(parts), id, present.id);
   }
   return done;
+}
+
+function asFollowUp(job: NewJob, id: string): NewJob {
+  return { ...job, id, blocked: true, delayMs: 0, runAt: null };
+}
+
+/** When it is due by what its calls said; null: once the present job has ended. */
+function followUpDue({ head, now }: Known, { runAt, delayMs }: NewJob, wanted: Coalesce): number | null {
+  if (wanted.quietMs !== null) return quietUntil(wanted, head.followUp === null ? now : head.followUpAt, now);
+  return runAt ?? (delayMs > 0 ? now + delayMs : null);
+}
+
+/** Whoever named a follow-up may be gone before it was stored: then this call's is as good, and others need not wait. */
+async function storeFollowUp(parts: EnqueueParts, { id, head }: Known, job: NewJob, wanted: Coalesce): Promise<void> {
+  if (head.followUp === null) return;
+  const [there] = await parts.store.find([head.followUp]);
+  if (there === null) await insertOwn(parts, id, asFollowUp(job, head.followUp), wanted);
 }
 
 /** In the window of a throttle without a job: this one starts at its end. */

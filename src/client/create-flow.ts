@@ -11,9 +11,11 @@ import {
   MAX_FLOW_BYTES,
   MAX_FLOW_MEMBERS,
   MAX_LAST_MEMBERS,
+  MAX_NEXT,
   type Member,
   newState,
   readHead,
+  readMember,
   textOfMember,
   waitsForAll,
 } from "../core/flow.ts";
@@ -55,15 +57,16 @@ export async function createFlow(parts: CreateFlowParts, input: unknown, options
   const links = readLinks(inputs);
   const partition = partitionOf(FLOW_QUEUE);
   const id = given === undefined ? parts.createId(partition) : readGivenId(given, partition);
-  const members = await makeMembers(parts, id, inputs, links);
+  const members = await makeMembers(parts, id, inputs, links, hasTransaction(tx));
   const job = await flowJob(parts, id, members, key, rest);
   if (hasTransaction(tx)) {
     const [answer] = await verbsWithin(parts.store, tx).insert([job]);
-    return answerOf(parts, job, members, answer!, true);
+    return answerOf(parts, job, members, answer!, "nowhere");
   }
   await refuseFullQueues(parts.store, members);
   const [answer] = await parts.store.insert([job]);
-  return answerOf(parts, job, members, answer!, false);
+  // A flow whose id came with the call may be there already: then its members stand as they stand.
+  return answerOf(parts, job, members, answer!, given === undefined ? "new" : "stored");
 }
 
 /** Adds members to a running flow. */
@@ -76,18 +79,20 @@ export function memberAdder(parts: CreateFlowParts): Flows["add"] {
       .filter((name) => typeof name === "string");
     const [page] = await parts.store.readFlows([{ id, names: [...new Set(named)] }]);
     if (page === null) throw flowNotFound(id);
-    const there = new Set(page!.members.map(({ name }) => name));
-    const links = readLinks(inputs, (name) => there.has(name));
-    const members = await makeMembers(parts, id, inputs, links);
+    const there = new Map(page!.members.map((member) => [member.name, readMember(member).plan]));
+    const links = readLinks(inputs, (name) => there.get(name));
+    const members = await makeMembers(parts, id, inputs, links, false);
     let added: Added[] = [];
     await applied(parts.store, {
       id,
       names: named,
+      readsOnlyLast: true,
       apply: (progress, head, known) => {
         added = members.filter((member) => !isKnown(member, known.get(member.name)));
         if (added.length === 0) return;
         if (head.status !== "running" || head.isCancelled) throw ended(id, head.isCancelled ? "cancelled" : head.status, "added to");
         refuseTooMany(head, added);
+        refuseTooManyNext(known, added);
         progress.add(added);
       },
     });
@@ -125,6 +130,19 @@ function refuseTooMany({ total, last }: FlowHead, added: readonly Added[]): void
   }
 }
 
+function refuseTooManyNext(known: ReadonlyMap<string, Member>, added: readonly Added[]): void {
+  const coming = new Map<string, number>();
+  for (const { plan } of added) if (!waitsForAll(plan)) for (const name of plan.after) coming.set(name, (coming.get(name) ?? 0) + 1);
+  for (const [name, count] of coming) {
+    const all = (known.get(name)?.state.next.length ?? 0) + count;
+    if (all <= MAX_NEXT) continue;
+    const advice = `leave out after where a member may start at once, as in a batch with a callback`;
+    throw new MillraceError("invalid_input", `${all} members would wait for "${name}"; at most ${MAX_NEXT} can: ${advice}`, {
+      field: "members",
+    });
+  }
+}
+
 // ── Make ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function makeMembers(
@@ -132,12 +150,13 @@ async function makeMembers(
   flow: string,
   inputs: readonly GivenMember[],
   links: readonly MemberLinks[],
+  isWithin: boolean,
 ): Promise<Added[]> {
   const made: Added[] = [];
   let bytes = 0;
   for (const [index, input] of inputs.entries()) {
     const { name, after, onFailure } = links[index]!;
-    const job = await makeJob(parts, flow, name, input, index);
+    const job = await makeJob(parts, flow, name, input, index, isWithin);
     bytes += Buffer.byteLength(job.payload);
     if (bytes > MAX_FLOW_BYTES) {
       throw new MillraceError(
@@ -153,12 +172,20 @@ async function makeMembers(
   return made;
 }
 
-async function makeJob({ enqueuer }: CreateFlowParts, flow: string, name: string, input: GivenMember, index: number): Promise<NewJob> {
+async function makeJob(
+  { enqueuer }: CreateFlowParts,
+  flow: string,
+  name: string,
+  input: GivenMember,
+  index: number,
+  isWithin: boolean,
+): Promise<NewJob> {
   const { type, payload, ...rest } = input;
   const options = Object.fromEntries(Object.entries(rest).filter(([field]) => !(MEMBER_FIELDS as readonly string[]).includes(field)));
   try {
     refuseMemberOptions(options);
-    const job = await enqueuer.create(type as string, payload, options, (partition) => callId({ id: flow, life: 0 }, name, partition));
+    const idOf = (partition: number): string => callId({ id: flow, life: 0 }, name, partition);
+    const job = await enqueuer.create(type as string, payload, options, idOf, isWithin);
     return { ...job, facets: { ...job.facets, [FLOW_FACET]: flow } };
   } catch (error) {
     throw memberError(error, name, index);
@@ -228,11 +255,12 @@ async function answerOf(
   job: NewJob,
   members: readonly Added[],
   answer: InsertAnswer,
-  isWithin: boolean,
+  membersAre: "new" | "stored" | "nowhere",
 ): Promise<CreatedFlow> {
+  const isWithin = membersAre === "nowhere";
   switch (answer.kind) {
     case "created": {
-      if (!isWithin) await start(parts, job, members);
+      if (!isWithin) await start(parts, job, members, membersAre === "new");
       const record = recordOf(job, answer.status, answer.createdAt, answer.runAt);
       const flow = isWithin ? toFlow(record, readHead(job.flow!.head)) : await demandFlow(parts.store, job.id);
       return { ...flow, created: true, jobs: jobsOf(members) };
@@ -262,10 +290,22 @@ async function answerOf(
   }
 }
 
-async function start(parts: CreateFlowParts, job: NewJob, members: readonly Added[]): Promise<void> {
+async function start(parts: CreateFlowParts, { id }: NewJob, members: readonly Added[], areNew: boolean): Promise<void> {
   for (let from = 0; from < members.length; from += STARTED_AT_ONCE) {
-    const some = members.slice(from, from + STARTED_AT_ONCE).map((member) => ({ ...member, state: newState(0, []) }));
-    await startNew(flowParts(parts), job.id, some);
+    const some = members.slice(from, from + STARTED_AT_ONCE);
+    if (areNew) {
+      await startNew(
+        flowParts(parts),
+        id,
+        some.map((member) => ({ ...member, state: newState(0, []) })),
+      );
+    } else {
+      await startMembers(
+        flowParts(parts),
+        id,
+        some.map(({ name }) => name),
+      );
+    }
   }
 }
 

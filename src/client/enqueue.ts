@@ -25,7 +25,7 @@ import { isId, tenBitsOf } from "../lib/id.ts";
 import { type InsertAnswer, MAX_BATCH, type Store, type TransactionVerbs } from "../store/store.ts";
 import { PendingCalls } from "../lib/pending-calls.ts";
 import { coalesce } from "./coalesce.ts";
-import { insertWithDeadlines } from "../flows/deadlines.ts";
+import { insertWithDeadlines, insertWithDeadlinesWithin } from "../flows/deadlines.ts";
 import type { ClientParts } from "./announcer.ts";
 import type { EnqueuedJob, EnqueueOptions, EnqueueResult, JobDefinition, JobInput } from "./client.ts";
 import { answerOf } from "./enqueue-answer.ts";
@@ -99,11 +99,18 @@ export class Enqueuer {
   }
 
   /** Makes a job without inserting it, with an id that follows from its partition. Rejects if it is refused. */
-  async create(kind: JobKind, payload: unknown, options: EnqueueOptions, idOf: (partition: number) => string): Promise<NewJob> {
+  async create(
+    kind: JobKind,
+    payload: unknown,
+    options: EnqueueOptions,
+    idOf: (partition: number) => string,
+    isWithin = false,
+  ): Promise<NewJob> {
+    typeOfKind(kind);
     const settings = this.#settingsOf(kind, options);
     const id = idOf(partitionOf(settings.queue));
     try {
-      return await this.#prepare(kind, payload, { ...options, id }, false);
+      return await this.#prepare(kind, payload, { ...options, id }, isWithin);
     } catch (error) {
       throw asInputError(error);
     }
@@ -113,6 +120,7 @@ export class Enqueuer {
   async enqueueMany(items: readonly JobInput[], tx: unknown): Promise<EnqueueResult[]> {
     if (!Array.isArray(items)) throw invalid("jobs", "an array of jobs", items);
     if (hasTransaction(tx)) {
+      if (items.some(hasCoalesce)) throw notBeside("tx");
       const prepared = await whenAll(Array.from(items, (item: JobInput) => this.#prepareItem(item, true)));
       return this.#insertWithin(
         prepared.map((job) => jobOrThrow(job)),
@@ -367,7 +375,7 @@ export class Enqueuer {
   async #enqueueWithin(kind: JobKind, payload: unknown, options: EnqueueOptions): Promise<EnqueuedJob> {
     const job = await this.#prepare(kind, payload, options, true);
     const verbs = verbsWithin(this.#parts.store, options.tx);
-    const [answer] = await insertWithDeadlines(verbs, [job]);
+    const [answer] = await insertWithDeadlinesWithin(verbs, [job]);
     return jobOrThrow(answerOf(job, answer!));
   }
 
@@ -376,7 +384,7 @@ export class Enqueuer {
     const verbs = verbsWithin(this.#parts.store, tx);
     const results: EnqueueResult[] = [];
     for (const slice of slices(jobs, MAX_BATCH, MAX_BATCH_WEIGHT, weightOf)) {
-      const answers = await insertWithDeadlines(verbs, slice);
+      const answers = await insertWithDeadlinesWithin(verbs, slice);
       slice.forEach((job, index) => results.push(enqueueResultOf(jobOrThrow(answerOf(job, answers[index]!)))));
     }
     return results;
@@ -393,10 +401,12 @@ function refuseBeside(options: EnqueueOptions, { quietMs, everyMs }: Coalesce): 
   const times = (["delay", "runAt"] as const).find(
     (name) => (quietMs ?? everyMs) !== null && options[name] !== undefined && options[name] !== null,
   );
-  const field = beside ?? times;
-  if (field === undefined) return;
-  const why = beside === undefined ? "quiet and every say when the job is due" : "the key tells which jobs are one";
-  throw new MillraceError("invalid_input", `${field} and coalesce cannot be combined: ${why}`, { field });
+  if (beside !== undefined) throw notBeside(beside);
+  if (times !== undefined) throw notBeside(times, "quiet and every say when the job is due");
+}
+
+function notBeside(field: string, why = "the key tells which jobs are one"): MillraceError {
+  return new MillraceError("invalid_input", `${field} and coalesce cannot be combined: ${why}`, { field });
 }
 
 /** The verbs within the caller's transaction. Throws `invalid_transaction` if the engine has none. */

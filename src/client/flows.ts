@@ -280,6 +280,8 @@ async function retryMembers(parts: FlowClientParts, id: string, members: readonl
   await applied(store, { id, names, apply: (progress) => told.forEach((one) => progress.told(one)) });
   await act(flowParts(parts), [{ id, names: [...names, ...gone.map(({ name }) => name)] }]);
   await endFlow(flowParts(parts), id);
+  const held = answers.findIndex(({ kind }) => kind === "locked");
+  if (held !== -1) throw heldElsewhere(`job ${jobs[held]!.id}, a member of flow ${id}`);
   return told.length + gone.length;
 }
 

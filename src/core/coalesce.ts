@@ -103,6 +103,8 @@ export interface KeyHead {
   readonly followUp: string | null;
   /** When it was named. Its job is stored right after that, or its caller is gone. */
   readonly followUpAt: number;
+  /** When the follow-up is due, if its calls said so; null: once the present job has ended. */
+  readonly followUpDue: number | null;
   readonly everyMs: number | null;
   /** Of a throttle without a job: when the next one may start. */
   readonly windowEnd: number | null;
@@ -111,7 +113,7 @@ export interface KeyHead {
 }
 
 export function newKeyHead(type: string, job: string, { everyMs }: Coalesce): KeyHead {
-  return { type, job, since: null, followUp: null, followUpAt: 0, everyMs, windowEnd: null, isOver: false };
+  return { type, job, since: null, followUp: null, followUpAt: 0, followUpDue: null, everyMs, windowEnd: null, isOver: false };
 }
 
 /** After this time without its job, whoever named a follow-up is gone: no call of a store takes so long. */

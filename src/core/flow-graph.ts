@@ -1,6 +1,15 @@
 /** WHAT WAITS FOR WHAT in a flow, checked before anything is stored. */
 import { asInputError, invalid, MillraceError } from "./errors.ts";
-import { type After, ALL_OTHERS, MAX_FLOW_CALL, MAX_FLOW_EDGES, MAX_LAST_MEMBERS, ON_FAILURE, type OnFailure } from "./flow.ts";
+import {
+  type After,
+  ALL_OTHERS,
+  MAX_FLOW_CALL,
+  MAX_FLOW_EDGES,
+  MAX_LAST_MEMBERS,
+  ON_FAILURE,
+  type MemberPlan,
+  type OnFailure,
+} from "./flow.ts";
 import { readStepName } from "./steps.ts";
 
 /** A member before its job is made. */
@@ -51,12 +60,12 @@ export function memberError(error: unknown, name: unknown, index: number): unkno
 }
 
 /**
- * Reads what each member waits for. `known`: whether a flow has such a member already. Throws `invalid_input` that names the member: names that are
+ * Reads what each member waits for. `known`: the plan of a member that the flow has already. Throws `invalid_input` that names the member: names that are
  * doubled, empty or unknown, a circle, too many.
  */
 export function readLinks(
   members: readonly { readonly name?: unknown; readonly after?: unknown; readonly onFailure?: unknown }[],
-  known: (name: string) => boolean = () => false,
+  known: (name: string) => Pick<MemberPlan, "after"> | undefined = () => undefined,
 ): MemberLinks[] {
   if (members.length === 0) throw invalid("members", "a list of at least one member", members);
   if (members.length > MAX_FLOW_CALL) throw invalid("members", `a list of at most ${MAX_FLOW_CALL} members`, members.length);
@@ -74,9 +83,13 @@ export function readLinks(
       continue;
     }
     edges += after.length;
-    const unknown = after.find((one) => !names.has(one) && !known(one));
-    if (unknown === undefined) continue;
-    throw refused(`${memberAt(index)}.after`, `"${name}" waits for "${unknown}", but the flow has no member of that name`);
+    const field = `${memberAt(index)}.after`;
+    for (const one of after) {
+      const there = names.has(one) ? null : known(one);
+      if (there === undefined) throw refused(field, `"${name}" waits for "${one}", but the flow has no member of that name`);
+      // That one waits for all others, and so for this.
+      if (there !== null && there.after === ALL_OTHERS) throw circle([name, one, name]);
+    }
   }
   if (edges > MAX_FLOW_EDGES)
     throw refused("members", `the members wait for ${edges} others in all; at most ${MAX_FLOW_EDGES} are possible`);
@@ -102,6 +115,12 @@ function readAfter(after: unknown, field: string): After {
   return [...new Set<string>(names)];
 }
 
+function addTo(lists: Map<string, string[]>, key: string, item: string): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}
+
 /** Takes away what waits for nothing any more, until nothing is left, or only circles. */
 function refuseCircles(links: readonly MemberLinks[]): void {
   const waits = new Map<string, Set<string>>();
@@ -110,7 +129,7 @@ function refuseCircles(links: readonly MemberLinks[]): void {
   for (const { name, after } of links) {
     if (after === ALL_OTHERS) continue;
     waits.set(name, new Set(after.filter((one) => inCall.has(one))));
-    for (const one of after) next.set(one, [...(next.get(one) ?? []), name]);
+    for (const one of after) addTo(next, one, name);
   }
   // A member that waits for all others cannot be waited for by one of them.
   for (const { name, after } of links) {

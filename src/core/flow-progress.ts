@@ -54,6 +54,12 @@ export class FlowProgress {
     this.#members = new Map(Array.from(members, (member) => [member.name, member]));
   }
 
+  /** The members that wait for all others, and that are not read yet. */
+  static last({ last }: FlowHead, members: readonly Member[]): string[] {
+    const known = new Set(members.map(({ name }) => name));
+    return last.filter((name) => !known.has(name));
+  }
+
   /** The members that depend on these, and that are not read yet. Those that wait for all others depend on each. */
   static needed(head: FlowHead, members: readonly Member[]): string[] {
     const known = new Set(members.map(({ name }) => name));
@@ -103,6 +109,11 @@ export class FlowProgress {
   add(added: readonly Added[]): void {
     const waits = new Map<string, { waits: number; bad: number }>();
     const next = new Map<string, string[]>();
+    const nextOf = (name: string): string[] => {
+      const list = next.get(name) ?? [];
+      next.set(name, list);
+      return list;
+    };
     const names = new Set(added.map(({ name }) => name));
     for (const { name, plan } of added) {
       if (waitsForAll(plan)) continue;
@@ -111,11 +122,11 @@ export class FlowProgress {
         const before = names.has(one) ? null : this.#stateOf(one);
         if (before === null || before.end === null) count.waits++;
         if (before !== null && classOf(before.end) === "bad") count.bad++;
-        if (before === null) next.set(one, [...(next.get(one) ?? []), name]);
-        else this.#set(one, { next: [...before.next, name] });
+        nextOf(one).push(name);
       }
       waits.set(name, count);
     }
+    for (const [name, some] of next) if (!names.has(name)) this.#set(name, { next: [...this.#stateOf(name).next, ...some] });
     for (const { name, plan } of added) {
       const counts = waits.get(name) ?? { waits: 0, bad: 0 };
       this.#added.push({ name, plan, state: { ...newState(counts.waits, next.get(name) ?? []), bad: counts.bad } });

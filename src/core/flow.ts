@@ -38,6 +38,8 @@ export const MAX_LAST_MEMBERS = 100;
 /** The largest page of a list of flows, and of the members of one. */
 export const MAX_FLOWS_PAGE = 100;
 export const MAX_MEMBERS_PAGE = 1000;
+/** How many members can wait for one: when it ends, all of them are looked at in one commit. */
+export const MAX_NEXT = 10_000;
 /** How many members one notice names. */
 export const MAX_NAMED = 500;
 /** How many results of predecessors a member gets at once, in bytes. Beyond that it reads one after the other. */

@@ -1,4 +1,4 @@
-import { readMember } from "../core/flow.ts";
+import { readHead, readMember } from "../core/flow.ts";
 import { jobIdOf } from "../core/member-job.ts";
 import { CANCEL } from "../core/lifecycle.ts";
 import type { Actor } from "../core/manual-change.ts";
@@ -10,7 +10,8 @@ export async function cancelMembers({ store, clock, announce }: FlowParts, id: s
   let isDone = true;
   for (let after: string | null = null; ;) {
     const [page] = await store.readFlows([{ id, after, limit: MAX_BATCH }]);
-    if (page === null) return true;
+    // Somebody has retried it since: then it goes on.
+    if (page === null || !readHead(page!.head).isCancelled) return true;
     const members = page!.members.map(readMember);
     const open = members.filter(({ state }) => state.end === null);
     const ids = open.map((member) => jobIdOf(id, member));

@@ -9,6 +9,8 @@ export interface FlowWork {
   readonly id: string;
   /** The members that it touches. What depends on them is read, too. */
   readonly names: readonly string[];
+  /** It tells no end of them: only the members that wait for all others are read, too. */
+  readonly readsOnlyLast?: boolean | undefined;
   /** Throws to refuse the change. May be called again, with what is stored by then. */
   readonly apply: (progress: FlowProgress, head: FlowHead, members: ReadonlyMap<string, Member>) => void;
 }
@@ -70,7 +72,13 @@ function changeOf({ id, apply }: FlowWork, page: FlowPage): FlowChange | "ok" {
 /** The flows with the members that the works name, and those that depend on these. */
 async function readWithNext(store: Store, works: readonly FlowWork[]): Promise<(FlowPage | "missing" | "stale")[]> {
   const pages = await store.readFlows(works.map(({ id, names }) => ({ id, names })));
-  const needed = pages.map((page) => (page === null ? [] : FlowProgress.needed(readHead(page.head), page.members.map(readMember))));
+  const needed = pages.map((page, index) => {
+    if (page === null) return [];
+    const members = page.members.map(readMember);
+    return works[index]!.readsOnlyLast === true
+      ? FlowProgress.last(readHead(page.head), members)
+      : FlowProgress.needed(readHead(page.head), members);
+  });
   const reads = works.flatMap(({ id }, index) => (needed[index]!.length === 0 ? [] : { id, names: needed[index]! }));
   const more = reads.length === 0 ? [] : await store.readFlows(reads);
   let next = 0;

@@ -1,7 +1,7 @@
 /** The ends of jobs with a coalescing key: see core/coalesce.ts. */
 import { FOLLOW_UP_COMES_MS, type KeyHead } from "../core/coalesce.ts";
 import { flowMove, openAfter } from "../core/flow.ts";
-import type { JobRecord } from "../core/job.ts";
+import { isTerminal, type JobRecord } from "../core/job.ts";
 import { callEnded, type StepEnd } from "../core/steps.ts";
 import type { Store } from "../store/store.ts";
 import { insertDeadlines } from "./deadlines.ts";
@@ -28,22 +28,29 @@ export async function jobEnded(parts: FlowParts, id: string, job: string): Promi
     if (head.isOver) return endKey(store, id);
     if (head.followUp === job) {
       // Somebody cancelled it before its turn.
-      if (await changeHead(store, id, version, { ...head, followUp: null })) return true;
+      if (await changeHead(store, id, version, { ...head, followUp: null, followUpDue: null })) return true;
       continue;
     }
+    // Told before: the key may still have to expire.
+    if (head.job === null && head.windowEnd !== null) return letKeyExpire(store, id);
     if (head.job !== job) return true;
     const [ended, followUp] = await store.find([job, head.followUp ?? job]);
+    // Somebody has retried it since, or it has just been stored by a call that met the key without it.
+    if (ended !== null && !isTerminal(ended!.status)) return true;
     const window = windowAfter(head, ended ?? null);
     if (head.followUp !== null) {
       if (followUp === null && now - head.followUpAt < FOLLOW_UP_COMES_MS) return false;
-      const isThere = followUp !== null && (await open(store, head.followUp, Math.max(0, (window ?? 0) - now)));
+      const due = Math.max(window ?? 0, head.followUpDue ?? 0);
+      const isThere = followUp !== null && (await open(store, head.followUp, Math.max(0, due - now)));
       if (isThere === null) return false;
       const next = isThere ? head.followUp : null;
-      if (next !== null && (await changeHead(store, id, version, { ...head, job: next, since: now, followUp: null }))) return true;
+      if (next !== null && (await changeHead(store, id, version, { ...head, job: next, since: now, followUp: null, followUpDue: null })))
+        return true;
       if (next !== null) continue;
     }
     const isOver = window === null || window <= now;
-    if (!(await changeHead(store, id, version, { ...head, job: null, followUp: null, windowEnd: window, isOver }))) continue;
+    if (!(await changeHead(store, id, version, { ...head, job: null, followUp: null, followUpDue: null, windowEnd: window, isOver })))
+      continue;
     return isOver ? endKey(store, id) : letKeyExpire(store, id);
   }
 }
@@ -68,7 +75,11 @@ export async function changeHead(store: Store, id: string, version: number, head
 /** The idempotency key lives as long as the window: until then a call finds what is known. Then retention removes it. */
 async function letKeyExpire(store: Store, id: string): Promise<boolean> {
   const [answer] = await store.change([id], flowMove("completed"));
-  return answer!.kind !== "locked";
+  if (answer!.kind !== "ok") return answer!.kind !== "locked";
+  const [page] = await store.readFlows([{ id, names: [] }]);
+  // A call has just begun with it again.
+  const isTaken = page !== null && (JSON.parse(page!.head) as KeyHead).job !== null;
+  return !isTaken || (await store.change([id], flowMove("running")))[0]!.kind !== "locked";
 }
 
 /** Nothing is left of the key. Whoever asks meanwhile does the same, and then begins anew. */

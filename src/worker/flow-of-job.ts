@@ -27,7 +27,8 @@ export class FlowOfJob implements FlowContext {
       let bytes = 0;
       for await (const { name, status, result } of this.each()) {
         if (status !== "completed") continue;
-        results[name] = result;
+        // Any name is a field of its own, also one that every object inherits.
+        Object.defineProperty(results, name, { value: result, enumerable: true, configurable: true, writable: true });
         bytes += (JSON.stringify(result) as string | undefined)?.length ?? 0;
         if (bytes > MAX_RESULTS_BYTES) throw tooLarge();
       }

@@ -98,6 +98,59 @@ export function coalesceSuite(promises: Promises): void {
       expect(worker.ran).toEqual(["held", "new"]);
     });
 
+    promises("takes the same call again for the same job", async (client) => {
+      const worker = new Worker(client);
+      const first = await enqueue(client, "held");
+      await worker.started;
+      const { id } = first;
+      for (const whileRunning of ["again", "cancel"] as const) {
+        expect(await enqueue(client, "held", { whileRunning }, { id })).toMatchObject({ id, status: "running" });
+      }
+      worker.letGo();
+      expect(await client.wait(id)).toMatchObject({ status: "completed" });
+      expect(worker.ran).toEqual(["held"]);
+    });
+
+    promises("of a full queue refuses all calls, and nothing is left behind", async (client) => {
+      await client.configure("full", { capacity: 1 });
+      await client.enqueue("sync", 0, { queue: "full" });
+      const calls = await Promise.allSettled([1, 2, 3].map((payload) => enqueue(client, payload, { key: "f" }, { queue: "full" })));
+      expect(calls.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+      expect((await client.list({ queue: "full" })).jobs).toHaveLength(1);
+    });
+
+    promises("lets the follow-up be quiet, too", async (client) => {
+      const worker = new Worker(client);
+      await enqueue(client, "held");
+      await worker.started;
+      const next = await enqueue(client, "later", { quiet: "1h" });
+      expect(next).toMatchObject({ status: "blocked" });
+      worker.letGo();
+      const opened = await eventually(
+        () => client.get(next.id),
+        (job) => job!.status !== "blocked",
+      );
+      expect(opened).toMatchObject({ status: "scheduled" });
+      expect(opened!.scheduledAt! - next.createdAt).toBeGreaterThan(3_500_000);
+    });
+
+    promises("keeps the place of a debounced job that is due", async (client) => {
+      const quiet = { quiet: "1ms", longest: "2ms" } as const;
+      const { id } = await enqueue(client, 1, quiet, { tags: ["a"] });
+      client.work({ other: () => {} });
+      await eventually(
+        () => client.get(id),
+        (job) => job!.status === "pending",
+      );
+      const before = (await client.get(id))!;
+      expect(await enqueue(client, 2, quiet, { tags: ["b"] })).toMatchObject({
+        id,
+        payload: 2,
+        tags: ["a"],
+        scheduledAt: before.scheduledAt,
+      });
+    });
+
     promises("is free once its job is dead, and what waited for it runs", async (client) => {
       const worker = new Worker(client);
       const dead = await enqueue(client, "dies");
@@ -186,6 +239,8 @@ export function coalesceSuite(promises: Promises): void {
           field,
         });
       }
+      const beside = [{ type: "sync", payload: 1, coalesce: { key: "k" } }];
+      await expect(client.enqueueMany(beside, { tx: {} })).rejects.toMatchObject({ code: expect.stringMatching(/invalid/) });
       await enqueue(client, 1);
       await expect(client.enqueue("other", 1, { coalesce: { key: "customer-7" } })).rejects.toMatchObject({ code: "key_conflict" });
       // A refused call leaves nothing behind.

@@ -280,6 +280,47 @@ export function flowSuite(promises: Promises): void {
       expect((await client.flows.wait(flow.id)).status).toBe("cancelled");
     });
 
+    promises("nothing that is added can wait for what waits for it, nor too many for one", async (client) => {
+      const flow = await client.flow([member("a", [], { delay: "1h" }), member("done", "*")]);
+      await expect(client.flows.add(flow.id, [member("x", "done")])).rejects.toMatchObject({
+        code: "invalid_input",
+        message: expect.stringContaining("x → done → x"),
+      });
+      const many = (from: number): FlowMemberInput[] => Array.from({ length: 6_000 }, (_, index) => member(`n${from + index}`, "a"));
+      await client.flows.add(flow.id, many(0));
+      await expect(client.flows.add(flow.id, many(6_000))).rejects.toMatchObject({
+        code: "invalid_input",
+        message: expect.stringContaining("10000"),
+      });
+      expect(await client.flows.get(flow.id)).toMatchObject({ members: 6_002, status: "running" });
+    });
+
+    promises("that is created again under its id runs nothing twice, and nothing that is not in it", async (client) => {
+      const script = new Script();
+      script.work(client);
+      const { id } = await client.flow([member("a")]);
+      await client.flows.wait(id);
+      const [job] = (await client.list({ flow: id })).jobs;
+      await client.remove(job!.id);
+      await client.flow([member("a"), member("z")], { id });
+      await client.wait((await client.enqueue("last")).id).catch(() => {});
+      expect(script.ran.filter((name) => name === "a" || name === "z")).toEqual(["a"]);
+    });
+
+    promises("names that every object inherits are names like others, and a type is needed", async (client) => {
+      const script = new Script().on("last", async (_, ctx) => Object.keys(await ctx.flow.results()));
+      script.work(client);
+      const flow = await client.flow([member("__proto__"), member("constructor"), member("last", ["__proto__", "constructor"])]);
+      await client.flows.wait(flow.id);
+      const { members } = await client.flows.members(flow.id);
+      const last = members.find(({ name }) => name === "last")!;
+      expect(((await client.get(last.jobId))!.result as string[]).toSorted()).toEqual(["__proto__", "constructor"]);
+      await expect(client.flow([{ name: "a" } as FlowMemberInput])).rejects.toMatchObject({
+        code: "invalid_input",
+        message: expect.stringContaining('"a"'),
+      });
+    });
+
     promises("lists, counts and bulk operations take a flow, and flows are listed by status", async (client) => {
       new Script().work(client, ["done"]);
       const one = await client.flow([member("a"), member("b", "a")]);
