@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { attempts } from "./bad/attempts.ts";
 import type { BadHistory } from "./bad/bad-history.ts";
-import { flows } from "./bad/flows.ts";
+import { durable } from "./bad/durable.ts";
 import { leases } from "./bad/leases.ts";
 import { limits } from "./bad/limits.ts";
 import { losses } from "./bad/losses.ts";
@@ -22,7 +22,7 @@ const HISTORIES: readonly BadHistory[] = [
   ...records,
   ...operations,
   ...strangers,
-  ...flows,
+  ...durable,
 ];
 
 const cases = HISTORIES.map(([invariant, name, tell, also = []]) => ({ invariant, name, tell, also }));

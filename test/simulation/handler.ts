@@ -5,7 +5,7 @@ import { type Clock, sleep } from "../../src/lib/clock.ts";
 import type { Seen } from "../history/line.ts";
 import { printOfJob } from "../history/print.ts";
 import type { Recorder } from "../history/recorder.ts";
-import { type Flow, runFlow } from "./flow.ts";
+import { type DurableWork, runDurable } from "./durable.ts";
 
 /**
  * What one attempt of a job does: it works so long, and then ends so. `stubborn` does not look at its signal, `spawn` makes another job. `block`
@@ -22,7 +22,7 @@ export interface Script {
   /** What its attempts do, in turn; the last step is for all that follow. */
   readonly steps: readonly Step[];
   /** Durable work that comes before that, in every attempt. */
-  readonly flow?: Flow;
+  readonly durable?: DurableWork;
 }
 
 const LONGEST_LEAD_MS = 40;
@@ -51,7 +51,7 @@ export function scriptedHandler(recorder: Recorder, clock: Clock, { spawn, trans
       end("ok");
     };
     try {
-      if (script.flow !== undefined) await runFlow({ ctx, recorder, clock }, script.flow);
+      if (script.durable !== undefined) await runDurable({ ctx, recorder, clock }, script.durable);
       if (step[0] === "transact") await transact?.(ctx, step[1], done);
       else await work(step, clock, ctx);
       if (step[0] === "spawn") await spawn?.(ctx.job);

@@ -13,8 +13,8 @@ import type { Line } from "../history/line.ts";
 import { Recorder } from "../history/recorder.ts";
 import { recordingStore } from "../history/recording-store.ts";
 import { describeViolation } from "../history/violation.ts";
-import type { Part } from "./flow.ts";
-import { SIGNAL } from "./flow-plan.ts";
+import type { Part } from "./durable.ts";
+import { SIGNAL } from "./durable-plan.ts";
 import { type Script, scriptedHandler, type Step } from "./handler.ts";
 import { countingImmediates } from "./immediates.ts";
 import { ProcessClock, SimProcess } from "./process.ts";
@@ -195,7 +195,7 @@ function stepsWhileItWorks(client: Client): (() => Promise<unknown>)[] {
     ),
     enqueue(job("slow", [["ok", 4_000]])),
     enqueue(job("stopped", [["ok", 4_000]], { tags: ["stop me"] })),
-    enqueue(flow("durable")),
+    enqueue(durable("durable")),
     signalFirst(client),
     enqueue(job("too slow", [["ok", 4_000]], { timeout: 500, maxRetries: 0 })),
     cancelFirst(client, "running"),
@@ -209,7 +209,7 @@ function stepsWhileItWorks(client: Client): (() => Promise<unknown>)[] {
 }
 
 /** A step, a sleep, a wait and a call. */
-function flow(tag: string): ReturnType<typeof job> {
+function durable(tag: string): ReturnType<typeof job> {
   const called = {
     step: "part",
     type: "task",
@@ -224,12 +224,12 @@ function flow(tag: string): ReturnType<typeof job> {
     { do: "step", name: "two", ms: 20 },
   ];
   const plain = job(tag, [["ok", 10]]);
-  return { ...plain, payload: { ...(plain.payload as Script), flow: { parts, isTolerant: false } }, tags: ["flow"] };
+  return { ...plain, payload: { ...(plain.payload as Script), durable: { parts, isTolerant: false } }, tags: ["durable"] };
 }
 
 function signalFirst(client: Client): () => Promise<unknown> {
   return async () => {
-    const { jobs } = await client.list({ tag: "flow" });
+    const { jobs } = await client.list({ tag: "durable" });
     return jobs[0] === undefined ? null : client.signal(jobs[0].id, SIGNAL, { by: "script" }, { id: "script" });
   };
 }

@@ -5,7 +5,7 @@ import { sleep } from "../../src/lib/clock.ts";
 import { printOfJob } from "../history/print.ts";
 import type { Recorder } from "../history/recorder.ts";
 import type { Role, Running } from "./deployment.ts";
-import { planFlow } from "./flow-plan.ts";
+import { planDurable } from "./durable-plan.ts";
 import type { Script, Step } from "./handler.ts";
 import { type Trait, TYPES, type WorldPlan } from "./plan.ts";
 import type { Random } from "./random.ts";
@@ -43,7 +43,7 @@ async function enqueueOne(stage: Stage, running: Running, job: NewJob, random: R
     const { id, created } = await client.enqueue<Script>(type, payload, options);
     begun.end("ok", { job: id, created });
     stage.known.push(id);
-    if (payload.flow !== undefined) noteFlow(stage, running, id, random);
+    if (payload.durable !== undefined) noteDurable(stage, running, id, random);
     if (stage.plan.traits.has("waits")) void waitForEnd(stage, client, id);
   } catch (error) {
     const code = codeOf(error);
@@ -92,7 +92,7 @@ async function enqueueMany(stage: Stage, running: Running, jobs: readonly NewJob
       begun[index]!.end("ok", { job: result.job.id, created: result.job.created });
       stage.known.push(result.job.id);
       const { id } = result.job;
-      if (jobs[index]!.payload.flow !== undefined) noteFlow(stage, running, id, random);
+      if (jobs[index]!.payload.durable !== undefined) noteDurable(stage, running, id, random);
     } else {
       const { code } = result.error;
       begun[index]!.end(code === "store_unavailable" ? "unknown" : "fail", { code });
@@ -100,8 +100,8 @@ async function enqueueMany(stage: Stage, running: Running, jobs: readonly NewJob
   });
 }
 
-function noteFlow(stage: Stage, running: Running, id: string, random: Random): void {
-  stage.flows.push(id);
+function noteDurable(stage: Stage, running: Running, id: string, random: Random): void {
+  stage.durable.push(id);
   const { client, process } = running;
   const sender = { client, clock: process.clock, by: process.name, pace: 1, onBroken: (error: unknown) => stage.broken(error) };
   void sendSignals(sender, id, random.fork(`signals to ${id}`));
@@ -131,7 +131,9 @@ function jobFor({ plan }: Stage, random: Random, tag: string): NewJob {
     queue: random.pick(Object.keys(plan.queues)),
     // Jobs with a key are the same request again and again, now and then another one.
     payload:
-      isKeyed && random.chance(0.9) ? { steps: [["ok", 100]] } : { tag, steps: stepsFor(random, has), ...flowFor(plan, random, has, tag) },
+      isKeyed && random.chance(0.9)
+        ? { steps: [["ok", 100]] }
+        : { tag, steps: stepsFor(random, has), ...durableFor(plan, random, has, tag) },
     maxRetries: random.pick([0, 1, 3]),
     maxLost: random.pick([undefined, undefined, 0, 1, 2]),
     retryDelay: random.pick([0, 200, 1_000]),
@@ -143,8 +145,15 @@ function jobFor({ plan }: Stage, random: Random, tag: string): NewJob {
   };
 }
 
-function flowFor(plan: WorldPlan, random: Random, has: (trait: Trait, probability: number) => boolean, tag: string): Pick<Script, "flow"> {
-  return has("durable", 0.2) ? { flow: planFlow(random.fork(`flow of ${tag}`), { queues: Object.keys(plan.queues), pace: 1 }, tag) } : {};
+function durableFor(
+  plan: WorldPlan,
+  random: Random,
+  has: (trait: Trait, probability: number) => boolean,
+  tag: string,
+): Pick<Script, "durable"> {
+  return has("durable", 0.2)
+    ? { durable: planDurable(random.fork(`durable of ${tag}`), { queues: Object.keys(plan.queues), pace: 1 }, tag) }
+    : {};
 }
 
 function stepsFor(random: Random, has: (trait: Trait, probability: number) => boolean): Step[] {

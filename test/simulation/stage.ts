@@ -46,7 +46,7 @@ export class Stage {
   /** Jobs that producers know of, for operators to pick from. */
   readonly known: string[] = [];
   /** Those of them that do durable work. */
-  readonly flows: string[] = [];
+  readonly durable: string[] = [];
   /** What should never happen in an actor. */
   readonly errors: unknown[] = [];
 

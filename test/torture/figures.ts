@@ -6,7 +6,7 @@ export interface Figures {
   readonly lines: number;
   readonly jobs: number;
   /** Those of them that have steps. */
-  readonly flows: number;
+  readonly durable: number;
   /** How often which fault took effect. */
   readonly faults: ReadonlyMap<string, number>;
   /** Reports, renewals and notes under a lease that was another's by then, or nobody's. */
@@ -27,7 +27,7 @@ export function figuresOf(history: Iterable<Line>, effects: readonly Effect[]): 
 class Tally {
   #lines = 0;
   #jobs = 0;
-  #flows = 0;
+  #durable = 0;
   #staleRefused = 0;
   readonly #started = new Set<string>();
   readonly #lost = new Set<string>();
@@ -42,7 +42,7 @@ class Tally {
       if (line.is === "start") this.#started.add(nameOf(line));
       if (line.is === "stored-job") {
         this.#jobs++;
-        if (line.steps !== undefined) this.#flows++;
+        if (line.steps !== undefined) this.#durable++;
       }
       return;
     }
@@ -65,7 +65,7 @@ class Tally {
     return {
       lines: this.#lines,
       jobs: this.#jobs,
-      flows: this.#flows,
+      durable: this.#durable,
       faults,
       staleRefused: this.#staleRefused,
       duplicateStarts: [...this.#lost].filter((name) => this.#started.has(name)).length,

@@ -76,12 +76,12 @@ async function withProgress<End>(running: Promise<End>): Promise<End> {
 }
 
 function print({ engine, seed, chaosMs, isShort, only = "", figures, complaints, withoutEffect, untried, folder }: TortureEnd): void {
-  const { jobs, flows, lines, faults, staleRefused, duplicateStarts, recovery, health } = figures;
+  const { jobs, durable, lines, faults, staleRefused, duplicateStarts, recovery, health } = figures;
   const count = [...faults.values()].reduce((sum, times) => sum + times, 0);
   const lost = complaints.filter((complaint) => complaint.startsWith("I1 ")).length;
   const byTimes = [...faults].sort(([, a], [, b]) => b - a).map(([what, times]) => `${times} ${what}`);
   const rows: readonly (readonly [string, string])[] = [
-    ["jobs checked", `${jobs}, ${flows} of them with steps (${lines} lines of history)`],
+    ["jobs checked", `${jobs}, ${durable} of them with steps (${lines} lines of history)`],
     ["faults that took effect", `${count}: ${byTimes.join(", ")}`],
     ["jobs lost", String(lost)],
     ["stale writes refused", String(staleRefused)],

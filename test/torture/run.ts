@@ -15,7 +15,7 @@ import type { HealthFigures } from "../history/progress.ts";
 import { readHistory } from "../history/read-history.ts";
 import { type Recorder, recordToFile } from "../history/recorder.ts";
 import { recordingStore } from "../history/recording-store.ts";
-import { RELEASE } from "../simulation/flow-plan.ts";
+import { RELEASE } from "../simulation/durable-plan.ts";
 import { Random } from "../simulation/random.ts";
 import { isAtRest, waitedForJobs } from "../simulation/rest.ts";
 import type { Deed, Stage } from "./deed.ts";

@@ -24,7 +24,7 @@ const EXPECTED: ReadonlySet<string> = new Set(["store_unavailable", "store_full"
 const { client, recorder, random } = await join();
 const known: string[] = [];
 /** Those that do durable work, and the signals to them that are under way. */
-const flows: string[] = [];
+const durable: string[] = [];
 const signals = new PendingCalls();
 const over = new AbortController();
 const onBroken = (error: unknown): void => {
@@ -39,15 +39,15 @@ async function call(chance: Random, name: string): Promise<void> {
     const id = await enqueueOne(client, recorder, job);
     if (id !== null) known.push(id);
     if (known.length > KNOWN) known.shift();
-    if (id !== null && job.payload.flow !== undefined) noteFlow(id, chance);
+    if (id !== null && job.payload.durable !== undefined) noteDurable(id, chance);
     if (chance.chance(BURSTS)) await burst(chance, `${recorder.by}-${name}-${count}`);
     if (known.length > 0 && chance.chance(ACTS)) await act(chance, chance.pick(known));
   }
 }
 
-function noteFlow(id: string, chance: Random): void {
-  flows.push(id);
-  if (flows.length > KNOWN) flows.shift();
+function noteDurable(id: string, chance: Random): void {
+  durable.push(id);
+  if (durable.length > KNOWN) durable.shift();
   void signals.add(sendSignals(sender, id, chance.fork(`signals to ${id}`)));
 }
 
@@ -75,13 +75,13 @@ async function act(chance: Random, job: string): Promise<void> {
     },
   ];
   try {
-    await (flows.length > 0 && chance.chance(0.3) ? actOnFlow(chance, chance.pick(flows)) : chance.pick(acts)());
+    await (durable.length > 0 && chance.chance(0.3) ? actOnDurable(chance, chance.pick(durable)) : chance.pick(acts)());
   } catch (error) {
     if (!(error instanceof MillraceError && EXPECTED.has(error.code))) throw error;
   }
 }
 
-async function actOnFlow(chance: Random, job: string): Promise<unknown> {
+async function actOnDurable(chance: Random, job: string): Promise<unknown> {
   const action = chance.int(0, 5);
   if (action === 0) return client.cancel(job);
   if (action === 1) return client.retry(job);

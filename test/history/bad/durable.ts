@@ -1,4 +1,4 @@
-import { CALL, FlowTale, partBy, signalBy, told, WAIT } from "../flow-tale.ts";
+import { CALL, DurableTale, partBy, signalBy, told, WAIT } from "../durable-tale.ts";
 import type { Line } from "../line.ts";
 import { storedJob } from "../tale.ts";
 import type { BadHistory } from "./bad-history.ts";
@@ -6,25 +6,32 @@ import type { BadHistory } from "./bad-history.ts";
 const kept = told("one", "step", "done", "one of 1");
 
 /** A job that was suspended, resumed once, and is completed now. */
-function completed(flow: FlowTale, ...steps: readonly ReturnType<typeof told>[]): readonly Line[] {
-  return flow.tale.complete("w", "a", 2).dump(["a", "completed", { fence: 2, steps }]);
+function completed(work: DurableTale, ...steps: readonly ReturnType<typeof told>[]): readonly Line[] {
+  return work.tale.complete("w", "a", 2).dump(["a", "completed", { fence: 2, steps }]);
 }
 
 /** The same, with the job that it called. */
-function completedBoth(flow: FlowTale, result: string, ...steps: readonly ReturnType<typeof told>[]): readonly Line[] {
-  return flow.tale.complete("w", "a", 2).dump(["a", "completed", { fence: 2, steps }], ["b", "completed", { result }]);
+function completedBoth(work: DurableTale, result: string, ...steps: readonly ReturnType<typeof told>[]): readonly Line[] {
+  return work.tale.complete("w", "a", 2).dump(["a", "completed", { fence: 2, steps }], ["b", "completed", { result }]);
 }
 
 const NAP = { step: "nap", kind: "sleep", untilMs: 1_000 } as const;
 
 /** Histories that are wrong about steps, signals, calls, and what jobs tell each other. */
-export const flows: readonly BadHistory[] = [
+export const durable: readonly BadHistory[] = [
   [
     "step",
     "a step runs again though its result was stored, and its reader does not know",
     (tale) =>
       completed(
-        new FlowTale(tale, "a").start().step("one", 1).suspend(1, [WAIT]).signal("ann").resume(2).read(2, signalBy("ann")).step("one", 2),
+        new DurableTale(tale, "a")
+          .start()
+          .step("one", 1)
+          .suspend(1, [WAIT])
+          .signal("ann")
+          .resume(2)
+          .read(2, signalBy("ann"))
+          .step("one", 2),
         signalBy("ann"),
         told("one", "step", "done", "one of 2"),
       ),
@@ -34,7 +41,7 @@ export const flows: readonly BadHistory[] = [
     "a step runs again though its reader got the result of a call of which nobody was sure",
     (tale) =>
       completed(
-        new FlowTale(tale, "a")
+        new DurableTale(tale, "a")
           .start()
           .step("one", 1, "unknown")
           .suspend(1, [NAP])
@@ -50,23 +57,23 @@ export const flows: readonly BadHistory[] = [
     "step",
     "two attempts get two results of a step",
     (tale) => {
-      const flow = new FlowTale(tale, "a")
+      const work = new DurableTale(tale, "a")
         .start()
         .step("one", 1, "unknown")
         .step("one", 1, "unknown", "another")
         .suspend(1, [WAIT])
         .signal("ann");
-      flow.resume(2).read(2, kept, signalBy("ann"));
-      flow.read(2, told("one", "step", "done", "another"), signalBy("ann"));
-      return completed(flow, told("one", "step", "done", "another"), signalBy("ann"));
+      work.resume(2).read(2, kept, signalBy("ann"));
+      work.read(2, told("one", "step", "done", "another"), signalBy("ann"));
+      return completed(work, told("one", "step", "done", "another"), signalBy("ann"));
     },
   ],
   [
     "step",
     "a result is stored of a step that never ran",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().keep("one", 1);
-      return flow.tale.complete("w", "a", 1).dump(["a", "completed", { steps: [kept] }]);
+      const work = new DurableTale(tale, "a").start().keep("one", 1);
+      return work.tale.complete("w", "a", 1).dump(["a", "completed", { steps: [kept] }]);
     },
   ],
   [
@@ -74,7 +81,7 @@ export const flows: readonly BadHistory[] = [
     "a step has a result that nobody stored",
     (tale) =>
       completed(
-        new FlowTale(tale, "a").start().suspend(1, [WAIT]).signal("ann").resume(2).read(2, kept, signalBy("ann")),
+        new DurableTale(tale, "a").start().suspend(1, [WAIT]).signal("ann").resume(2).read(2, kept, signalBy("ann")),
         kept,
         signalBy("ann"),
       ),
@@ -83,21 +90,21 @@ export const flows: readonly BadHistory[] = [
     "step",
     "a handler goes on with another result than was stored",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().step("one", 1).suspend(1, [WAIT]).signal("ann");
-      flow
+      const work = new DurableTale(tale, "a").start().step("one", 1).suspend(1, [WAIT]).signal("ann");
+      work
         .resume(2)
         .read(2, kept, signalBy("ann"))
         .wentOn(2, { ...kept, value: "another" });
-      return completed(flow, kept, signalBy("ann"));
+      return completed(work, kept, signalBy("ann"));
     },
   ],
   [
     "I4",
     "a step is stored under the lease of another",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start();
+      const work = new DurableTale(tale, "a").start();
       tale.fail("w", "a", 1).wait(1_000);
-      flow.resume(2, { attempt: 2, retryCount: 1 }).effect("one", 1).keep("one", 1);
+      work.resume(2, { attempt: 2, retryCount: 1 }).effect("one", 1).keep("one", 1);
       return tale.complete("w", "a", 2).dump(["a", "completed", { attempt: 2, steps: [kept] }]);
     },
   ],
@@ -106,7 +113,7 @@ export const flows: readonly BadHistory[] = [
     "a sleep ends before its time",
     (tale) =>
       completed(
-        new FlowTale(tale, "a")
+        new DurableTale(tale, "a")
           .start()
           .suspend(1, [NAP])
           .resume(2)
@@ -119,7 +126,7 @@ export const flows: readonly BadHistory[] = [
     "two signals of one name are taken",
     (tale) =>
       completed(
-        new FlowTale(tale, "a").start().suspend(1, [WAIT]).signal("ann").signal("bob").resume(2).read(2, signalBy("bob")),
+        new DurableTale(tale, "a").start().suspend(1, [WAIT]).signal("ann").signal("bob").resume(2).read(2, signalBy("bob")),
         signalBy("bob"),
       ),
   ],
@@ -128,26 +135,26 @@ export const flows: readonly BadHistory[] = [
     "a signal is taken, and the wait times out",
     (tale) => {
       const over = told("go", "wait", "timeout");
-      const flow = new FlowTale(tale, "a")
+      const work = new DurableTale(tale, "a")
         .start()
         .suspend(1, [{ ...WAIT, untilMs: 500 }])
         .signal("ann");
       tale.wait(600);
-      return completed(flow.resume(2).read(2, over).wentOn(2, over), over);
+      return completed(work.resume(2).read(2, over).wentOn(2, over), over);
     },
   ],
   [
     "signal",
     "a wait times out, and a later attempt sees a signal",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [{ ...WAIT, untilMs: 500 }]);
+      const work = new DurableTale(tale, "a").start().suspend(1, [{ ...WAIT, untilMs: 500 }]);
       tale.wait(600);
-      flow
+      work
         .resume(2)
         .read(2, told("go", "wait", "timeout"))
         .signal("ann", "unknown")
         .read(2, signalBy("ann"));
-      return completed(flow, signalBy("ann"));
+      return completed(work, signalBy("ann"));
     },
   ],
   [
@@ -155,7 +162,7 @@ export const flows: readonly BadHistory[] = [
     "a signal is taken and forgotten",
     (tale) =>
       completed(
-        new FlowTale(tale, "a")
+        new DurableTale(tale, "a")
           .start()
           .signal("ann")
           .suspend(1, [WAIT])
@@ -167,20 +174,20 @@ export const flows: readonly BadHistory[] = [
   [
     "signal",
     "a handler is given a signal that nobody sent",
-    (tale) => completed(new FlowTale(tale, "a").start().suspend(1, [WAIT]).resume(2).read(2, signalBy("eve")), signalBy("eve")),
+    (tale) => completed(new DurableTale(tale, "a").start().suspend(1, [WAIT]).resume(2).read(2, signalBy("eve")), signalBy("eve")),
   ],
   [
     "call",
     "a step calls two jobs in one life",
     (tale) => {
-      const flow = new FlowTale(tale, "a")
+      const work = new DurableTale(tale, "a")
         .start()
         .suspend(1, [CALL], { part: "b" })
         .child("b")
         .resume(2)
         .suspend(2, [CALL], { part: "c" })
         .child("c");
-      flow.end(partBy("c")).resume(3).read(3, partBy("c"));
+      work.end(partBy("c")).resume(3).read(3, partBy("c"));
       return tale
         .complete("w", "a", 3)
         .dump(
@@ -194,9 +201,9 @@ export const flows: readonly BadHistory[] = [
     "call",
     "a job that begins again calls the job of its earlier life",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" }).child("b");
+      const work = new DurableTale(tale, "a").start().suspend(1, [CALL], { part: "b" }).child("b");
       tale.change("cancel", "a", "blocked");
-      flow.restart("cancelled").resume(3).suspend(3, [CALL], { part: "b" }).end(partBy("b")).resume(4).read(4, partBy("b"));
+      work.restart("cancelled").resume(3).suspend(3, [CALL], { part: "b" }).end(partBy("b")).resume(4).read(4, partBy("b"));
       return tale
         .complete("w", "a", 4)
         .dump(["a", "completed", { fence: 4, steps: [partBy("b")] }], ["b", "completed", { result: "result of b" }]);
@@ -206,16 +213,16 @@ export const flows: readonly BadHistory[] = [
     "call",
     "a job goes on before the one that it called has ended",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" }).end(partBy("b")).resume(2).read(2, partBy("b"));
-      return completedBoth(flow.child("b"), "result of b", partBy("b"));
+      const work = new DurableTale(tale, "a").start().suspend(1, [CALL], { part: "b" }).end(partBy("b")).resume(2).read(2, partBy("b"));
+      return completedBoth(work.child("b"), "result of b", partBy("b"));
     },
   ],
   [
     "call",
     "a job is given another result than the one that it called had",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" }).child("b", "another").end(partBy("b"));
-      return completedBoth(flow.resume(2).read(2, partBy("b")), "another", partBy("b"));
+      const work = new DurableTale(tale, "a").start().suspend(1, [CALL], { part: "b" }).child("b", "another").end(partBy("b"));
+      return completedBoth(work.resume(2).read(2, partBy("b")), "another", partBy("b"));
     },
   ],
   [
@@ -223,14 +230,14 @@ export const flows: readonly BadHistory[] = [
     "a job that was retried with the one that it called finds the old failure",
     (tale) => {
       const failed = { ...told("part", "call", "failed", "boom"), by: "b 1" };
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" });
+      const work = new DurableTale(tale, "a").start().suspend(1, [CALL], { part: "b" });
       tale.claim("v", ["b", 1]).die("v", "b", 1);
-      flow.end(failed).resume(2).read(2, failed);
+      work.end(failed).resume(2).read(2, failed);
       tale.die("w", "a", 2);
       tale
         .call("retry", { job: "b", forgets: "failed" }, "ok", { was: "dead" })
         .call("retry", { job: "a", forgets: "failed" }, "ok", { was: "dead" });
-      flow.resume(3, { attempt: 2 }).read(3, failed);
+      work.resume(3, { attempt: 2 }).read(3, failed);
       tale
         .die("w", "a", 3)
         .claim("v", ["b", 2, { retryCount: 0, runAt: tale.engine }])
@@ -242,9 +249,9 @@ export const flows: readonly BadHistory[] = [
     "children",
     "a job is cancelled, and the one that it called goes on",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" });
+      const work = new DurableTale(tale, "a").start().suspend(1, [CALL], { part: "b" });
       tale.change("cancel", "a", "blocked").wait(20_000);
-      flow.child("b");
+      work.child("b");
       return tale.dump(
         ["a", "cancelled", { attempt: 0, fence: 2, attempts: [], steps: [told("part", "call", "open")] }],
         ["b", "completed", { result: "result of b" }],
@@ -266,8 +273,8 @@ export const flows: readonly BadHistory[] = [
     "I20",
     "a job waits for a call that has ended, long after the last fault",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" });
-      flow.child("b");
+      const work = new DurableTale(tale, "a").start().suspend(1, [CALL], { part: "b" });
+      work.child("b");
       tale.see("calm", { boundMs: 1_000 }).wait(5_000);
       return tale.dump(
         ["a", "blocked", { attempt: 0, fence: 1, attempts: [], steps: [told("part", "call", "open")] }],

@@ -1,24 +1,24 @@
-import type { Flow, Part } from "./flow.ts";
+import type { DurableWork, Part } from "./durable.ts";
 import type { Step } from "./handler.ts";
 import { TYPES } from "./plan.ts";
 import type { Random } from "./random.ts";
 
 const STEPS = 10;
 const CALLS = 3;
-/** The signal that flows wait for. */
+/** The signal that durable work waits for. */
 export const SIGNAL = "approval";
 
 /** The signal that some called jobs wait for. Nobody sends it before all is well again. */
 export const RELEASE = "release";
 
-/** What flows can call, and how fast time passes in them: waits and sleeps take that part of their time. */
-export interface FlowWishes {
+/** What durable work can call, and how fast time passes in them: waits and sleeps take that part of their time. */
+export interface DurableWishes {
   readonly queues: readonly string[];
   readonly pace: number;
 }
 
 /** Ten steps with two sleeps, a wait and three calls at once among them, in any order. Some steps run beside a sleep. */
-export function planFlow(random: Random, wishes: FlowWishes, tag: string): Flow {
+export function planDurable(random: Random, wishes: DurableWishes, tag: string): DurableWork {
   const paced = (ms: number): number => Math.ceil(ms * wishes.pace);
   const pacedOrNull = (ms: number | null): number | null => (ms === null ? null : paced(ms));
   const parts: Part[] = Array.from({ length: STEPS }, (_, number): Part => {
@@ -46,10 +46,10 @@ export function planFlow(random: Random, wishes: FlowWishes, tag: string): Flow 
 }
 
 /** Half of the called jobs do durable work themselves. */
-function planCall(random: Random, { queues, pace }: FlowWishes, tag: string, number: number): Part {
+function planCall(random: Random, { queues, pace }: DurableWishes, tag: string, number: number): Part {
   const name = `call ${number}`;
   const steps: Step[] = [...(random.chance(0.4) ? [["throw", random.int(0, 50)] as const] : []), ["ok", random.pick([0, 50, 400])]];
-  const flow: Flow = {
+  const durable: DurableWork = {
     parts: [
       { do: "step", name: "first", ms: random.int(0, 100) },
       { do: "sleep", name: "nap", ms: Math.ceil(random.pick([50, 1_000]) * pace) },
@@ -63,7 +63,7 @@ function planCall(random: Random, { queues, pace }: FlowWishes, tag: string, num
     call: {
       step: name,
       type: random.pick(TYPES),
-      payload: { tag: `${name} of ${tag}`, steps, ...(random.chance(0.5) ? { flow } : {}) },
+      payload: { tag: `${name} of ${tag}`, steps, ...(random.chance(0.5) ? { durable } : {}) },
       options: {
         queue: random.pick(queues),
         maxRetries: random.pick([0, 0, 2]),

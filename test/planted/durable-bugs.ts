@@ -6,7 +6,7 @@ import type { Settlement, StepEndAnswer, Store } from "../../src/store/store.ts"
 import type { WorldPlan } from "../simulation/plan.ts";
 import { changed, type PlantedBug } from "./planted-bug.ts";
 
-const hasFlows = ({ traits }: WorldPlan): boolean => traits.has("durable");
+const hasDurableWork = ({ traits }: WorldPlan): boolean => traits.has("durable");
 
 /** The same store, whose settlements are another. */
 function settling(inner: Store, otherwise: (settlement: Settlement) => Settlement): Store {
@@ -23,11 +23,11 @@ function reading(inner: Store, otherwise: (steps: readonly StepRecord[]) => read
   });
 }
 
-export const flowBugs: readonly PlantedBug[] = [
+export const durableBugs: readonly PlantedBug[] = [
   {
     name: "a step is not stored, and its worker is told that it is",
     breaks: ["step"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) =>
       changed(inner, {
         keepSteps: async (keeps) => keeps.map(() => "ok"),
@@ -36,7 +36,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "a step is stored whatever lease it comes under",
     breaks: ["I4"],
-    needs: (plan) => hasFlows(plan) && plan.faults.has("freeze"),
+    needs: (plan) => hasDurableWork(plan) && plan.faults.has("freeze"),
     store: (inner) =>
       changed(inner, {
         keepSteps: async (keeps) => (await inner.keepSteps(keeps)).map((answer) => (answer === "stale" ? "ok" : answer)),
@@ -45,7 +45,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "a later attempt is given the result of another step",
     breaks: ["step"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) =>
       reading(inner, (steps) => {
         const value = steps.find(({ kind }) => kind === "step")?.value ?? null;
@@ -55,14 +55,14 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "a sleep is over when its job runs again, whatever the clock says",
     breaks: ["I8"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) =>
       reading(inner, (steps) => steps.map((step) => (step.kind === "sleep" && step.state === "open" ? { ...step, state: "done" } : step))),
   },
   {
     name: "a wait that is overdue is not ended before it is read: who reads it only shows it so",
     breaks: ["signal"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) =>
       changed(inner, {
         readSteps: async (id, fence, after) => {
@@ -81,7 +81,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "every signal of a name is taken",
     breaks: ["signal"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) =>
       changed(inner, {
         endSteps: async (ends) => {
@@ -93,7 +93,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "a signal wakes its job, and is not stored",
     breaks: ["signal"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) =>
       changed(inner, {
         endSteps: (ends) =>
@@ -111,7 +111,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "an attempt is suspended though its signal is there",
     breaks: ["I20"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     // The wait is stored under another name, so that it finds nothing that has ended.
     store: (inner) =>
       settling(inner, (settlement) => ({
@@ -124,13 +124,13 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "the end of a called job leaves no notice",
     breaks: ["I20"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) => settling(inner, (settlement) => ({ ...settlement, notice: undefined })),
   },
   {
     name: "a notice is dropped before it is delivered",
     breaks: ["I20"],
-    needs: (plan) => hasFlows(plan) && (plan.faults.has("fail") || plan.faults.has("crash") || plan.faults.has("outage")),
+    needs: (plan) => hasDurableWork(plan) && (plan.faults.has("fail") || plan.faults.has("crash") || plan.faults.has("outage")),
     store: (inner) =>
       changed(inner, {
         notices: async (limit, except) => {
@@ -143,13 +143,13 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "notices are never dropped",
     breaks: ["notice"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) => changed(inner, { dropNotices: async () => {} }),
   },
   {
     name: "a called job has the same id in every life of its caller",
     breaks: ["call"],
-    needs: (plan) => hasFlows(plan) && plan.hasOperator,
+    needs: (plan) => hasDurableWork(plan) && plan.hasOperator,
     store: (inner) =>
       settling(inner, (settlement) => ({
         ...settlement,
@@ -162,7 +162,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "a called job has another id in every attempt of its caller",
     breaks: ["call"],
-    needs: (plan) => hasFlows(plan) && plan.hasOperator,
+    needs: (plan) => hasDurableWork(plan) && plan.hasOperator,
     store: (inner) =>
       settling(inner, (settlement) => ({
         ...settlement,
@@ -175,7 +175,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "a job goes on before the one that it called has ended",
     breaks: ["call"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) =>
       reading(inner, (steps) =>
         steps.map((step) =>
@@ -186,7 +186,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "a job is given another result than the one that it called had",
     breaks: ["call"],
-    needs: hasFlows,
+    needs: hasDurableWork,
     store: (inner) =>
       changed(inner, {
         endSteps: (ends) => inner.endSteps(ends.map((end) => (end.kind === "call" && end.state === "done" ? { ...end, value: "0" } : end))),
@@ -195,7 +195,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "a retry by hand does not forget what failed",
     breaks: ["call"],
-    needs: (plan) => hasFlows(plan) && plan.hasOperator,
+    needs: (plan) => hasDurableWork(plan) && plan.hasOperator,
     store: (inner) =>
       changed(inner, {
         change: (ids, move, manual) => inner.change(ids, move.steps === "retry" ? { ...move, steps: undefined } : move, manual),
@@ -204,7 +204,7 @@ export const flowBugs: readonly PlantedBug[] = [
   {
     name: "a job that is cancelled does not cancel those that it called",
     breaks: ["children"],
-    needs: (plan) => hasFlows(plan) && plan.hasOperator,
+    needs: (plan) => hasDurableWork(plan) && plan.hasOperator,
     store: (inner) =>
       changed(inner, {
         notices: async (limit, except) =>

@@ -13,7 +13,7 @@ export function told(
 }
 
 /** WHAT IS TOLD OF DURABLE WORK, beside what a Tale tells: worker `w` works on job `a`, unless it is said otherwise. */
-export class FlowTale {
+export class DurableTale {
   readonly tale: Tale;
 
   constructor(tale: Tale, ...jobs: readonly string[]) {
