@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { attempts } from "./bad/attempts.ts";
 import type { BadHistory } from "./bad/bad-history.ts";
 import { durable } from "./bad/durable.ts";
+import { flows } from "./bad/flows.ts";
 import { leases } from "./bad/leases.ts";
 import { limits } from "./bad/limits.ts";
 import { losses } from "./bad/losses.ts";
@@ -23,6 +24,7 @@ const HISTORIES: readonly BadHistory[] = [
   ...operations,
   ...strangers,
   ...durable,
+  ...flows,
 ];
 
 const cases = HISTORIES.map(([invariant, name, tell, also = []]) => ({ invariant, name, tell, also }));

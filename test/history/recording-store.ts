@@ -1,4 +1,6 @@
 import { MillraceError } from "../../src/core/errors.ts";
+import { jobIdOf, type Member, readMember } from "../../src/core/flow.ts";
+import { isFlowParent } from "../../src/core/flow-parent.ts";
 import type { NewJob } from "../../src/core/job.ts";
 import type { Move } from "../../src/core/lifecycle.ts";
 import type { ScheduleSpec } from "../../src/core/schedule-record.ts";
@@ -6,6 +8,8 @@ import type { NewStep, StepEnd, StepRecord } from "../../src/core/steps.ts";
 import type {
   ChangeAnswer,
   Claim,
+  FlowChange,
+  FlowChangeAnswer,
   InsertAnswer,
   Lease,
   LeaseAnswer,
@@ -17,7 +21,7 @@ import type {
   Tick,
   TransactionVerbs,
 } from "../../src/store/store.ts";
-import type { Answered, Asked, Granted, Phase, SentJob, ToldStep, Verb } from "./line.ts";
+import type { Answered, Asked, Granted, Phase, SentJob, SentMember, ToldStep, Verb } from "./line.ts";
 import { printOf, printOfJob } from "./print.ts";
 import type { Begun, Recorder } from "./recorder.ts";
 
@@ -51,9 +55,16 @@ export function recordingStore(inner: Store, recorder: Recorder): Store {
           ),
     endSteps: (ends) => recordAll(recorder, "end-step", ends.map(askedOfEnd), saidOfEnd, () => inner.endSteps(ends)),
     change: (ids, move, manual) => {
+      const verb = verbOf(move);
+      const change = (): Promise<ChangeAnswer[]> => inner.change(ids, move, manual);
+      if (verb === "set-flow") {
+        const asked = ids.map((job) => ({ job, to: move.transition.to }));
+        return recordAll(recorder, verb, asked, saidOfChange, change);
+      }
       const asked = ids.map((job) => ({ job, ...forgottenBy(move) }));
-      return recordAll(recorder, verbOf(move), asked, saidOfChange, () => inner.change(ids, move, manual));
+      return recordAll(recorder, verb, asked, saidOfChange, change);
     },
+    changeFlows: (changes) => recordAdded(inner, recorder, changes),
     remove: (ids, from) => {
       const asked = ids.map((job) => ({ job, from }));
       return recordAll(recorder, "remove", asked, saidOfChange, () => inner.remove(ids, from));
@@ -156,6 +167,22 @@ async function recordTicks(inner: Store, recorder: Recorder, ticks: readonly Tic
   return answers;
 }
 
+/** Of changes of flows only members that are added are written down: all else that a flow decides is seen in its jobs, and in the dump. */
+async function recordAdded(inner: Store, recorder: Recorder, changes: readonly FlowChange[]): Promise<FlowChangeAnswer[]> {
+  const adding = changes.filter(({ added }) => added.length > 0);
+  const begun = adding.map(({ id, added }) =>
+    recorder.begin("add-members", { job: id, added: added.map((text) => sentMemberOf(id, readMember(text))) }),
+  );
+  const answers = await orUnknown(begun, () => inner.changeFlows(changes));
+  const answerTo = new Map(changes.map((change, index) => [change, answers[index]!]));
+  // Stale: somebody was faster, or this is the repeat of a change that was applied.
+  for (const [index, change] of adding.entries()) {
+    const answer = answerTo.get(change)!;
+    begun[index]!.end(answer === "ok" ? "ok" : answer === "missing" ? "fail" : "unknown", {});
+  }
+  return answers;
+}
+
 /** What is done in a transaction of the caller's own takes effect with its commit, of which nobody here hears. */
 function recordWithin(verbs: TransactionVerbs | null, recorder: Recorder): TransactionVerbs | null {
   if (verbs === null) return null;
@@ -209,8 +236,20 @@ function sentOf(job: NewJob): SentJob {
   return {
     ...sent,
     ...(limitKey === null ? {} : { limitKey }),
-    ...(parent === null || parent === undefined ? {} : { parent: { job: parent.id, step: parent.step } }),
+    ...(parent === null || parent === undefined ? {} : { parent: { job: parent.id, step: parent.step, ...flowMark(parent) } }),
+    ...(job.blocked === true ? { isBlocked: true } : {}),
+    ...(job.flow === undefined ? {} : { flow: job.flow.members.map((text) => sentMemberOf(id, readMember(text))) }),
   };
+}
+
+function flowMark(parent: NewJob["parent"] & object): { isFlow?: true } {
+  return isFlowParent(parent) ? { isFlow: true } : {};
+}
+
+/** A member as its flow keeps it. */
+export function sentMemberOf(flow: string, member: Member): SentMember {
+  const { after, onFailure } = member.plan;
+  return { name: member.name, job: jobIdOf(flow, member), after, onFailure };
 }
 
 function askedOfLease({ id, fence }: Lease): { job: string; fence: number } {
@@ -260,9 +299,11 @@ function askedOfSchedule({ name, timing, catchUp, overlap, paused }: ScheduleSpe
   return { schedule: name, timing, catchUp, overlap, paused, nextTick };
 }
 
-function verbOf({ transition }: Move): "cancel" | "retry" | "run-now" {
-  if (transition.to === "cancelled") return "cancel";
-  return transition.retries === "reset" ? "retry" : "run-now";
+function verbOf({ from, transition: { to, retries, bumpFence } }: Move): "cancel" | "retry" | "run-now" | "open" | "set-flow" {
+  if (retries === "reset") return "retry";
+  if (bumpFence) return "cancel";
+  if (to !== "pending" && to !== "scheduled") return "set-flow";
+  return from.includes("blocked") ? "open" : "run-now";
 }
 
 // ── What is answered ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -106,7 +106,8 @@ function checkDueTimes({ report }: Bench, story: JobStory): void {
     if (earlyMs > 0) report("I8", story.id, `was claimed ${earlyMs} ms before it was due`, [lease.answered.line]);
   }
   const accepted = story.sendings.find((sending) => happened(sending) && sending.answer.runAt !== undefined);
-  if (accepted === undefined) return;
+  // One that is blocked is due when it is opened.
+  if (accepted === undefined || accepted.sent.isBlocked === true) return;
   const { sent, answer } = accepted;
   const first = leasesOf(story)[0];
   // The engine may have sent it again by itself, and then it is answered as it is by now: moved on, if somebody met it before the answer.

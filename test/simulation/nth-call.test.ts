@@ -41,7 +41,8 @@ describe.each(Object.entries(ENGINES))("on %s", (_engine, open) => {
         "insert exchange extend note change remove find list promote expired prune sweep queues configure rerank counters".split(" ");
       const ofSchedules = "schedules putSchedule removeSchedule dueSchedules tick register unregister workers".split(" ");
       const ofDurableWork = "keepSteps readSteps endSteps notices dropNotices".split(" ");
-      expect([...expected, ...ofSchedules, ...ofDurableWork].filter((verb) => !verbs.has(verb))).toEqual([]);
+      const ofFlows = "readFlows changeFlows".split(" ");
+      expect([...expected, ...ofSchedules, ...ofDurableWork, ...ofFlows].filter((verb) => !verbs.has(verb))).toEqual([]);
     },
   );
 });

@@ -2,7 +2,7 @@
  * THE N-TH CALL FAILS. One process does a fixed piece of work, from setting up queues to purging the dead; one of its calls of the store
  * fails, before or after it took effect, and all others succeed. Whichever it is, everything must come to its end.
  */
-import type { Client, JobInput } from "../../src/client/client.ts";
+import type { Client, FlowMemberInput, JobInput } from "../../src/client/client.ts";
 import { clientOver } from "../../src/assembly/client-over.ts";
 import { MillraceError } from "../../src/core/errors.ts";
 import { type Clock, sleep } from "../../src/lib/clock.ts";
@@ -197,10 +197,12 @@ function stepsWhileItWorks(client: Client): (() => Promise<unknown>)[] {
     enqueue(job("stopped", [["ok", 4_000]], { tags: ["stop me"] })),
     enqueue(durable("durable")),
     signalFirst(client),
+    () => client.flow(FLOW, { key: "flow" }),
     enqueue(job("too slow", [["ok", 4_000]], { timeout: 500, maxRetries: 0 })),
     cancelFirst(client, "running"),
     () => client.stats(),
     () => client.dead.retry(),
+    retryFlow(client),
     () => client.schedules.run("tick"),
     () => client.schedules.pause("tick"),
     removeFirst(client),
@@ -225,6 +227,28 @@ function durable(tag: string): ReturnType<typeof job> {
   ];
   const plain = job(tag, [["ok", 10]]);
   return { ...plain, payload: { ...(plain.payload as Script), durable: { parts, isTolerant: false } }, tags: ["durable"] };
+}
+
+/** Two members in two queues. The first one dies once. */
+const FLOW: readonly FlowMemberInput[] = [
+  {
+    name: "first",
+    type: "task",
+    payload: {
+      steps: [
+        ["discard", 10],
+        ["ok", 10],
+      ],
+    } satisfies Script,
+  },
+  { name: "last", after: "*", type: "task", queue: "small", payload: { steps: [["ok", 10]] } satisfies Script },
+];
+
+function retryFlow(client: Client): () => Promise<unknown> {
+  return async () => {
+    const { flows } = await client.flows.list();
+    return flows[0] === undefined ? null : client.flows.retry(flows[0].id);
+  };
 }
 
 function signalFirst(client: Client): () => Promise<unknown> {

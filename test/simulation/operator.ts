@@ -26,6 +26,10 @@ async function act(stage: Stage, client: Client, random: Random): Promise<unknow
   const job = known.length === 0 ? null : random.pick(known.slice(-20));
   const schedule = plan.schedules.length === 0 ? null : random.pick(plan.schedules);
   if (stage.durable.length > 0 && random.chance(0.4)) return actOnDurable(client, random, stage.durable);
+  if (stage.flows.length > 0 && random.chance(0.25)) {
+    const flow = random.pick(stage.flows.slice(-5));
+    return random.chance(0.7) ? client.flows.retry(flow) : client.flows.cancel(flow);
+  }
   const action = random.int(0, 13);
   if (action <= 3) return job === null ? undefined : client.cancel(job);
   if (action <= 5) return job === null ? undefined : client.retry(job);

@@ -1,11 +1,13 @@
-import type { Client, JobInput } from "../../src/client/client.ts";
+import type { Client, FlowMemberInput, FlowOptions, JobInput } from "../../src/client/client.ts";
 import { MillraceError } from "../../src/core/errors.ts";
+import { FLOW_QUEUE } from "../../src/core/flow.ts";
 import { isTerminal, type Job } from "../../src/core/job.ts";
 import { sleep } from "../../src/lib/clock.ts";
 import { printOfJob } from "../history/print.ts";
 import type { Recorder } from "../history/recorder.ts";
 import type { Role, Running } from "./deployment.ts";
 import { planDurable } from "./durable-plan.ts";
+import { planFlow } from "./flow-plan.ts";
 import type { Script, Step } from "./handler.ts";
 import { type Trait, TYPES, type WorldPlan } from "./plan.ts";
 import type { Random } from "./random.ts";
@@ -24,6 +26,10 @@ export function producer(stage: Stage): Role {
     for (let count = 0; stage.timeline.now < until; count++) {
       await sleep(clock, random.next() * 2 * pauseMs);
       if (stage.timeline.now >= until) return;
+      if (plan.traits.has("flows") && random.chance(FLOWS)) {
+        void createFlow(stage, running, random, `${process.name}-${count}`);
+        continue;
+      }
       const jobs = Array.from({ length: plan.traits.has("batches") ? random.int(1, 4) : 1 }, (_, index) => {
         return jobFor(stage, random, `${process.name}-${count}-${index}`);
       });
@@ -31,6 +37,38 @@ export function producer(stage: Stage): Role {
       else void enqueueMany(stage, running, jobs, random);
     }
   };
+}
+
+/** How likely a producer creates a flow instead of jobs. */
+const FLOWS = 0.15;
+const FLOW_KEYS = ["one", "two"];
+const FLOW_WISHES = { most: 8, workMs: 300, delays: 0.1, failures: 0.2 };
+
+async function createFlow(stage: Stage, running: Running, random: Random, tag: string): Promise<void> {
+  // The same flow again and again, or another one each time.
+  const key = random.chance(0.3) ? random.pick(FLOW_KEYS) : undefined;
+  const chance = key === undefined ? random.fork(`flow of ${tag}`) : stage.random.fork(`flow ${key}`);
+  const members = planFlow(chance, { ...FLOW_WISHES, queues: Object.keys(stage.plan.queues) }, key ?? tag);
+  const options = key === undefined ? {} : { key, keyTtl: random.pick([0, 60_000]) };
+  for (let tries = 0; tries < (key === undefined ? 1 : 2); tries++) if (await createOnce(stage, running, members, options)) return;
+}
+
+/** False if nobody knows whether the flow is there. */
+async function createOnce(stage: Stage, { client, recorder }: Running, members: FlowMemberInput[], options: FlowOptions): Promise<boolean> {
+  const begun = recorder.begin("enqueue", { queue: FLOW_QUEUE, key: options.key ?? null, print: "" });
+  try {
+    const { id, created, jobs } = await client.flow(members, options);
+    begun.end("ok", { job: id, created });
+    stage.flows.push(id);
+    stage.known.push(...Object.values(jobs));
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === null) stage.broken(error);
+    const isUnsure = code === "store_unavailable";
+    begun.end(isUnsure ? "unknown" : "fail", { code: code ?? "none" });
+    return !isUnsure;
+  }
 }
 
 type NewJob = JobInput & { readonly type: string; readonly payload: Script; readonly queue: string };

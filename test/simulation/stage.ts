@@ -47,6 +47,8 @@ export class Stage {
   readonly known: string[] = [];
   /** Those of them that do durable work. */
   readonly durable: string[] = [];
+  /** Flows that producers know of. */
+  readonly flows: string[] = [];
   /** What should never happen in an actor. */
   readonly errors: unknown[] = [];
 
