@@ -4,7 +4,8 @@ import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../../s
 import type { StoredJob, StoredMember, ToldStep } from "./line.ts";
 import { printOfJob } from "./print.ts";
 import type { Recorder } from "./recorder.ts";
-import { printOfError, printOfText, sentMemberOf, toldOfStored } from "./recording-store.ts";
+import { printOfError, printOfText, toldOfStored } from "./recording-store.ts";
+import { sentMemberOf } from "./sent-job.ts";
 
 /** Writes down all that a store holds. To be called when nothing happens in it any more. */
 export async function dumpStore(store: Store, recorder: Recorder): Promise<void> {

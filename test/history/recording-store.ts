@@ -1,7 +1,5 @@
 import { MillraceError } from "../../src/core/errors.ts";
-import { jobIdOf, type Member, readMember } from "../../src/core/flow.ts";
-import { isFlowParent } from "../../src/core/flow-parent.ts";
-import type { NewJob } from "../../src/core/job.ts";
+import { readMember } from "../../src/core/flow.ts";
 import type { Move } from "../../src/core/lifecycle.ts";
 import type { ScheduleSpec } from "../../src/core/schedule-record.ts";
 import type { NewStep, StepEnd, StepRecord } from "../../src/core/steps.ts";
@@ -21,9 +19,10 @@ import type {
   Tick,
   TransactionVerbs,
 } from "../../src/store/store.ts";
-import type { Answered, Asked, Granted, Phase, SentJob, SentMember, ToldStep, Verb } from "./line.ts";
-import { printOf, printOfJob } from "./print.ts";
+import type { Answered, Asked, Granted, Phase, ToldStep, Verb } from "./line.ts";
+import { printOf } from "./print.ts";
 import type { Begun, Recorder } from "./recorder.ts";
+import { sentMemberOf, sentOf } from "./sent-job.ts";
 
 /** The same store, whose every call that can change something is written down by this process. What only looks is not. */
 export function recordingStore(inner: Store, recorder: Recorder): Store {
@@ -227,30 +226,6 @@ async function orUnknown<V extends Verb, Answer>(begun: readonly Begun<V>[], cal
 }
 
 // ── What is asked ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-function sentOf(job: NewJob): SentJob {
-  const { id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, idempotencyKey, keyTtlMs, limitKey, payload } = job;
-  const { parent } = job;
-  const print = printOfJob(type, payload);
-  const sent = { job: id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, key: idempotencyKey, keyTtlMs, print };
-  return {
-    ...sent,
-    ...(limitKey === null ? {} : { limitKey }),
-    ...(parent === null || parent === undefined ? {} : { parent: { job: parent.id, step: parent.step, ...flowMark(parent) } }),
-    ...(job.blocked === true ? { isBlocked: true } : {}),
-    ...(job.flow === undefined ? {} : { flow: job.flow.members.map((text) => sentMemberOf(id, readMember(text))) }),
-  };
-}
-
-function flowMark(parent: NewJob["parent"] & object): { isFlow?: true } {
-  return isFlowParent(parent) ? { isFlow: true } : {};
-}
-
-/** A member as its flow keeps it. */
-export function sentMemberOf(flow: string, member: Member): SentMember {
-  const { after, onFailure } = member.plan;
-  return { name: member.name, job: jobIdOf(flow, member), after, onFailure };
-}
 
 function askedOfLease({ id, fence }: Lease): { job: string; fence: number } {
   return { job: id, fence };

@@ -15,7 +15,8 @@ export interface MemberScript {
 /** What flows may have. */
 export interface FlowWishes {
   readonly queues: readonly string[];
-  /** At least two, and at most so many members. */
+  /** How many members. Those that are added come on top. */
+  readonly least: number;
   readonly most: number;
   /** The longest that a member works. */
   readonly workMs: number;
@@ -31,7 +32,7 @@ const SHARES = [0, 0.3, 0.6] as const;
 
 /** A flow by chance: a graph, in which each member waits for some of those before it. */
 export function planFlow(random: Random, wishes: FlowWishes, tag: string): FlowMemberInput[] {
-  return planMembers(random, wishes, tag, { prefix: "m", count: random.int(2, wishes.most), before: [] }, true);
+  return planMembers(random, wishes, tag, { prefix: "m", count: random.int(wishes.least, wishes.most), before: [] }, true);
 }
 
 interface Place {

@@ -42,7 +42,7 @@ export function producer(stage: Stage): Role {
 /** How likely a producer creates a flow instead of jobs. */
 const FLOWS = 0.15;
 const FLOW_KEYS = ["one", "two"];
-const FLOW_WISHES = { most: 8, workMs: 300, delays: 0.1, failures: 0.2 };
+const FLOW_WISHES = { least: 2, most: 8, workMs: 300, delays: 0.1, failures: 0.2 };
 
 async function createFlow(stage: Stage, running: Running, random: Random, tag: string): Promise<void> {
   // The same flow again and again, or another one each time.

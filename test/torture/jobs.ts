@@ -1,5 +1,6 @@
-import type { JobInput, QueueOptions, ScheduleInput } from "../../src/client/client.ts";
+import type { FlowMemberInput, JobInput, QueueOptions, ScheduleInput } from "../../src/client/client.ts";
 import { planDurable } from "../simulation/durable-plan.ts";
+import { planFlow } from "../simulation/flow-plan.ts";
 import type { Script, Step } from "../simulation/handler.ts";
 import type { Random } from "../simulation/random.ts";
 
@@ -86,6 +87,12 @@ function durableFor(random: Random, tag: string): Pick<Script, "durable"> {
   return random.chance(0.04)
     ? { durable: planDurable(random.fork(`durable of ${tag}`), { queues: ["main", "fair", TURNS_QUEUE], pace: PACE }, tag) }
     : {};
+}
+
+/** A flow of eight members, in any queue but those where they could wait for long. */
+export function flowFor(random: Random, tag: string): FlowMemberInput[] {
+  const wishes = { queues: ["main", "fair", TURNS_QUEUE], least: 8, most: 8, workMs: 30, delays: 0.05, failures: 0.1 };
+  return planFlow(random.fork(`flow of ${tag}`), wishes, tag).map((member) => ({ ...member, maxLost: 2 }));
 }
 
 /** Many at once that nobody is in a hurry for: so there is work that waits. */
