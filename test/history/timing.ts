@@ -94,9 +94,10 @@ function checkWaits({ report, options }: Bench, story: JobStory): void {
   }
 }
 
-/** A report that is said again draws another delay; which of them was heard is not known. */
+/** A report that is said again draws another delay; which of them was heard is not known. One that leads elsewhere was not. */
 function shortestDelay({ settles }: JobStory, settle: Op<"settle">): number | null {
-  const delays = settles.filter((other) => isSameReport(other, settle) && mayHaveHappened(other)).map(({ ask }) => ask.delayMs);
+  const same = settles.filter((other) => isSameReport(other, settle) && other.ask.to === settle.ask.to && mayHaveHappened(other));
+  const delays = same.map(({ ask }) => ask.delayMs);
   return delays.reduce((shortest, delay) => (shortest === null || delay === null ? null : Math.min(shortest, delay)));
 }
 

@@ -60,6 +60,26 @@ export const durable: readonly GoodHistory[] = [
     },
   ],
   [
+    "of two that find a lease lost, one does not know of a step that was stored, would end the job for it, and is refused",
+    (tale) => {
+      tale.insert("a", { maxLost: 1 });
+      const work = new DurableTale(tale).start();
+      tale.wait(11_000).lose("a", 1).wait(1_000);
+      work.resume(3, { ...afterLoss(tale), runAt: tale.engine }).step("one", 3);
+      tale.wait(11_000).lose("a", 3, { to: "dead", delayMs: null }, "unknown").lose("a", 3).wait(1_000);
+      const attempts = [1, 2, 3].map((number) => {
+        return {
+          number,
+          endedAt: null,
+          ...(number < 3 ? ({ outcome: "failed", kind: "lost" } as const) : ({ outcome: "completed", kind: null } as const)),
+        };
+      });
+      const kept = told("one", "step", "done", "one of 3");
+      work.resume(5, { ...afterLoss(tale), attempt: 3, runAt: tale.engine }).read(5, kept);
+      return tale.complete("w", "a", 5).dump(["a", "completed", { attempt: 3, fence: 5, attempts, maxLost: 1, steps: [kept] }]);
+    },
+  ],
+  [
     "a job that begins again runs its steps again, and takes another signal",
     (tale) => {
       const work = new DurableTale(tale, "a").start().step("one", 1).signal("ann");
