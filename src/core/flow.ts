@@ -263,9 +263,9 @@ export function retryMember(move: Move): Move {
 /** A member that its flow had cancelled waits again. */
 export const REVIVE: Move = { ...retryMember(RETRY), from: ["cancelled"], leavesHeld: true };
 
-/** The job of a flow takes the status of the flow. */
+/** The job of a flow takes the status of the flow. A completed flow stays so: whoever wants to say that it runs or failed is late. */
 export function flowMove(to: FlowStatus): Move {
   const status = jobStatusOf(to);
-  const from = (["blocked", "completed", "failed", "cancelled"] as const).filter((one) => one !== status);
+  const from = (["blocked", "failed", "cancelled"] as const).filter((one) => one !== status);
   return { from, transition: { ...OPEN.transition, to: status, delayMs: null }, leavesHeld: true };
 }

@@ -20,7 +20,9 @@ export async function startMembers(parts: FlowParts, id: string, names: readonly
 export async function startNew(parts: FlowParts, id: string, members: readonly Member[]): Promise<boolean> {
   const fresh = members.filter(({ state }) => state.phase === "new");
   if (fresh.length === 0) return true;
-  const [first, waiting] = [true, false].map((isWanted) => fresh.filter(({ plan }) => isFirst(plan) === isWanted)) as [Member[], Member[]];
+  // One that has ended was stored by somebody, and its job may be gone since.
+  const untold = fresh.filter(({ state }) => state.end === null);
+  const [first, waiting] = [true, false].map((isWanted) => untold.filter(({ plan }) => isFirst(plan) === isWanted)) as [Member[], Member[]];
   if (!(await insert(parts, id, waiting)) || !(await insert(parts, id, first))) return false;
   const names = fresh.map(({ name }) => name);
   const [answer] = await changeFlows(parts.store, [{ id, names, apply: (progress) => progress.started(names) }]);

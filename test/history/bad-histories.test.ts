@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { attempts } from "./bad/attempts.ts";
 import type { BadHistory } from "./bad/bad-history.ts";
+import { durable } from "./bad/durable.ts";
 import { flows } from "./bad/flows.ts";
 import { leases } from "./bad/leases.ts";
 import { limits } from "./bad/limits.ts";
@@ -22,6 +23,7 @@ const HISTORIES: readonly BadHistory[] = [
   ...records,
   ...operations,
   ...strangers,
+  ...durable,
   ...flows,
 ];
 

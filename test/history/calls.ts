@@ -4,7 +4,7 @@ import { spanOf } from "./health.ts";
 import type { ToldStep } from "./line.ts";
 import { isJudged } from "./liveness.ts";
 import { isOneLife } from "./step-sightings.ts";
-import { happened, type JobStory, lastLine, linesOf, mayHaveHappened, type Op } from "./story.ts";
+import { happened, isRepeat, type JobStory, lastLine, linesOf, mayHaveHappened, type Op } from "./story.ts";
 
 /** So long after a cancel, with no fault meanwhile, the jobs that it called are cancelled, too. */
 const CANCELLED_WITHIN_MS = 10_000;
@@ -47,8 +47,9 @@ interface Call {
 }
 
 function callsOf({ settles }: Caller): Call[] {
+  // The repeat of a report calls nobody: the first one did.
   return settles
-    .filter(mayHaveHappened)
+    .filter((settle) => mayHaveHappened(settle) && !isRepeat(settle, settles))
     .flatMap((settle) => (settle.ask.calls ?? []).map(({ job: child, parent }) => ({ step: parent!.step, child, settle })));
 }
 

@@ -6,6 +6,7 @@ import { counters } from "./counters.ts";
 import { deadLetters } from "./dead-letters.ts";
 import { ending } from "./ending.ts";
 import type { CheckOptions, Family } from "./family.ts";
+import { flows } from "./flows.ts";
 import { History } from "./history.ts";
 import { keys } from "./keys.ts";
 import { lease } from "./lease.ts";
@@ -21,6 +22,7 @@ import { doubtSelfRepeats } from "./self-repeats.ts";
 import { shutdown } from "./shutdown.ts";
 import { slots } from "./slots.ts";
 import { steps } from "./steps.ts";
+import { isFlow } from "./story.ts";
 import { ticks } from "./ticks.ts";
 import { timing } from "./timing.ts";
 import { describeViolation, type Violation, Violations } from "./violation.ts";
@@ -46,6 +48,7 @@ export const FAMILIES: readonly Family[] = [
   progress,
   steps,
   calls,
+  flows,
 ];
 
 export interface HistoryOptions extends Partial<CheckOptions> {
@@ -69,7 +72,8 @@ export function checkHistory(lines: Iterable<Line>, options: HistoryOptions = {}
       const story = options.repeatsByItself === true ? doubtSelfRepeats(told) : told;
       const isReborn = mayBeReborn(history, story);
       for (const watcher of watchers) {
-        if (isReborn) watcher.reborn?.(story);
+        if (isFlow(story)) watcher.flow?.(story);
+        else if (isReborn) watcher.reborn?.(story);
         else watcher.job?.(story);
       }
     }

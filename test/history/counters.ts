@@ -18,6 +18,10 @@ export const counters: Family = {
         countRows(rows, story);
         totals.addReborn(story);
       },
+      flow(story) {
+        countRows(rows, story);
+        totals.addFlow(story);
+      },
       end() {
         for (const queue of bench.history.storedQueues) {
           checkTallies(bench, queue, rows.get(queue.queue) ?? new Map());
@@ -78,6 +82,16 @@ class Totals {
       if (ask.outcome === "lost") this.#count(queue, "lost", 0, 1);
     }
     for (const _ of cancels.filter(mayHaveHappened)) this.#count(queue, "cancelled", 0, 1);
+  }
+
+  /** Its job takes a status that it has already as often as it is told to. */
+  addFlow(story: JobStory): void {
+    const queue = story.sendings[0]?.sent.queue;
+    if (queue === undefined) return;
+    this.#count(queue, "enqueued", isThere(story) ? 1 : 0, story.sendings.some(mayHaveHappened) ? 1 : 0);
+    for (const { ask } of story.flowMoves.filter(mayHaveHappened)) {
+      if (ask.to === "completed" || ask.to === "failed" || ask.to === "cancelled") this.#count(queue, ask.to, 0, 1);
+    }
   }
 
   /** A lease ends once: as somebody was told, or else perhaps as one of those asked for who were not. */

@@ -1,9 +1,11 @@
 import type { Attempt, JobRecord, Status } from "../../src/core/job.ts";
+import { FLOW_TYPE, readHead, readMember } from "../../src/core/flow.ts";
 import { type CounterRow, MAX_BATCH, type QueueState, type Store } from "../../src/store/store.ts";
-import type { StoredJob, ToldStep } from "./line.ts";
+import type { StoredJob, StoredMember, ToldStep } from "./line.ts";
 import { printOfJob } from "./print.ts";
 import type { Recorder } from "./recorder.ts";
 import { printOfError, printOfText, toldOfStored } from "./recording-store.ts";
+import { sentMemberOf } from "./sent-job.ts";
 
 /** Writes down all that a store holds. To be called when nothing happens in it any more. */
 export async function dumpStore(store: Store, recorder: Recorder): Promise<void> {
@@ -45,6 +47,23 @@ async function dumpPage(store: Store, recorder: Recorder, ids: readonly string[]
     const attempts = await store.attempts(record.id);
     const steps = record.hasSteps ? { steps: await dumpSteps(store, record.id) } : {};
     recorder.see("stored-job", { ...storedJobOf(record, attempts), ...steps });
+    if (record.type === FLOW_TYPE) await dumpFlow(store, recorder, record.id);
+  }
+}
+
+async function dumpFlow(store: Store, recorder: Recorder, id: string): Promise<void> {
+  const members: StoredMember[] = [];
+  for (let after: string | null = null; ;) {
+    const [page] = await store.readFlows([{ id, after, limit: MAX_BATCH }]);
+    for (const member of (page?.members ?? []).map(readMember)) {
+      const { phase, end, cause } = member.state;
+      members.push({ ...sentMemberOf(id, member), phase, end, isCut: cause !== null });
+    }
+    after = page?.cursor ?? null;
+    if (after !== null) continue;
+    if (page === null) return;
+    const { status, total, ended, fresh, stuck, isCancelled } = readHead(page!.head);
+    return recorder.see("stored-flow", { job: id, head: { status, total, ended, fresh, stuck, isCancelled }, members });
   }
 }
 

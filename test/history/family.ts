@@ -33,6 +33,8 @@ export interface Family {
 /** Sees every job once, then the end. */
 export interface Watcher {
   job?(story: JobStory): void;
+  /** Instead, for the job of a flow, which nobody runs. */
+  flow?(story: JobStory): void;
   /** Instead, for one that may have been removed and made again: see reborn.ts. */
   reborn?(story: JobStory): void;
   end?(): void;

@@ -1,121 +1,92 @@
-import type { Asked, Granted, Phase, SentJob, ToldStep } from "./line.ts";
-import { sentJob, settlement, type Tale } from "./tale.ts";
+import { FLOW_QUEUE, FLOW_TYPE } from "../../src/core/flow.ts";
+import type { Status } from "../../src/core/job.ts";
+import type { Line, SentJob, SentMember, StoredFlow, StoredMember } from "./line.ts";
+import type { Tale } from "./tale.ts";
 
-/** A step as the store tells of it. */
-export function told(
-  step: string,
-  kind: ToldStep["kind"],
-  state: ToldStep["state"],
-  value: string | null = null,
-  by: string | null = null,
-): ToldStep {
-  return { step, kind, state, value, by, until: null };
-}
-
-/** WHAT IS TOLD OF DURABLE WORK, beside what a Tale tells: worker `w` works on job `a`, unless it is said otherwise. */
+/** WHAT IS TOLD OF A FLOW `f`, beside what a Tale tells: the job of a member has the name of the member. */
 export class FlowTale {
   readonly tale: Tale;
+  readonly #members: readonly SentMember[];
 
-  constructor(tale: Tale, ...jobs: readonly string[]) {
-    this.tale = tale;
-    for (const job of jobs) tale.insert(job);
+  /** Creates the flow, and stores the jobs of its members. */
+  constructor(tale: Tale, ...members: readonly SentMember[]) {
+    this.tale = tale.insert("f", { queue: FLOW_QUEUE, type: FLOW_TYPE, flow: members }, "ok", { status: "blocked" });
+    this.#members = members;
+    for (const one of members) this.insert(one);
   }
 
-  /** The next lease of a job that was suspended, or is due again for another reason. */
-  resume(fence: number, wishes: Partial<Granted> = {}, job = "a"): this {
-    this.tale.claim("w", [job, fence, { attempt: 1, retryCount: 0, runAt: this.tale.engine, ...wishes }]);
+  insert({ name, job, after }: SentMember): this {
+    const isFirst = after.length === 0;
+    const wishes: Partial<SentJob> = { parent: { job: "f", step: name, isFlow: true }, ...(isFirst ? {} : { isBlocked: true }) };
+    this.tale.insert(job, wishes, "ok", isFirst ? {} : { status: "blocked" });
     return this;
   }
 
-  wait(ms: number): this {
-    this.tale.wait(ms);
+  /** A member opens, runs, and completes. */
+  runs(name: string, fence = 1): this {
+    return this.opens(name, fence).completes(name, fence);
+  }
+
+  opens(name: string, fence = 1): this {
+    const isFirst = this.#members.find((one) => one.name === name)?.after.length === 0;
+    if (!isFirst) this.tale.call("open", { job: name }, "ok", { was: "blocked" }, "upkeep");
+    this.tale.claim("w", [name, fence, isFirst ? {} : { runAt: this.tale.engine }]);
     return this;
   }
 
-  start(job = "a"): this {
-    this.tale.claim("w", [job, 1]);
+  completes(name: string, fence = 1): this {
+    this.tale.complete("w", name, fence);
     return this;
   }
 
-  /** A step runs, and its result is stored. */
-  step(step: string, fence: number, phase: Phase = "ok", value = `${step} of ${fence}`): this {
-    return this.effect(step, fence).keep(step, fence, phase, value);
-  }
-
-  effect(step: string, fence: number): this {
-    this.tale.see("effect", { worker: "w", job: "a", fence, step }, "w");
+  dies(name: string, fence = 1): this {
+    this.tale.claim("w", [name, fence]).die("w", name, fence);
     return this;
   }
 
-  keep(step: string, fence: number, phase: Phase = "ok", value = `${step} of ${fence}`): this {
-    const steps = [{ step, kind: "step", state: "done", value } as const];
-    this.tale.call("keep-steps", { job: "a", fence, steps }, phase, phase === "fail" ? { answer: "stale" } : {}, "w");
-    return phase === "ok" ? this.wentOn(fence, told(step, "step", "done", value)) : this;
-  }
-
-  wentOn(fence: number, { step, kind, state, value }: ToldStep): this {
-    this.tale.see("went-on", { worker: "w", job: "a", fence, step, kind, state, value }, "w");
+  cut(name: string): this {
+    this.tale.call("cancel", { job: name }, "ok", { was: "blocked" }, "upkeep");
     return this;
   }
 
-  read(fence: number, ...steps: readonly ToldStep[]): this {
-    this.tale.call("read-steps", { job: "a", fence }, "ok", { life: 1, steps, isWhole: true }, "w");
-    return this;
-  }
-
-  /** The attempt is suspended at these waits; `children` are the jobs that it calls, by step. */
-  suspend(
-    fence: number,
-    waits: NonNullable<Asked["settle"]["waits"]>,
-    children: Readonly<Record<string, string>> = {},
-    phase: Phase = "ok",
-  ): this {
-    const calls = Object.entries(children).map(([step, child]): SentJob => ({ ...sentJob(child), parent: { job: "a", step } }));
-    const to = waits.every(({ kind }) => kind === "sleep") ? "scheduled" : "blocked";
-    const said = { outcome: "suspend", to, result: null, waits, ...(calls.length === 0 ? {} : { calls }) } as const;
-    this.tale.see("abort", { worker: "w", job: "a", fence }, "w");
-    this.tale.call("settle", settlement("a", fence, said), phase, phase === "fail" ? { answer: "stale" } : {}, "w");
-    return this;
-  }
-
-  /** Somebody ends a step: a signal, or the end of a called job. */
-  end(step: ToldStep & { readonly by: string }, phase: Phase = "ok", answer: { kind?: "late"; state?: ToldStep["state"] } = {}): this {
-    const { step: name, kind, state, value, by } = step;
-    this.tale.call(
-      "end-step",
-      { job: "a", step: name, kind, state, value, by },
-      phase,
-      phase === "ok" ? { kind: "ok", woke: true } : answer,
-      "p",
+  /** What is there in the end: how each member ended, or null. */
+  dump(
+    head: Partial<StoredFlow["head"]> & Pick<StoredFlow["head"], "status">,
+    ends: Readonly<Record<string, Status | null>>,
+    wishes: {
+      readonly job?: Status;
+      readonly jobs?: Readonly<Record<string, Status | undefined>>;
+      readonly isCut?: readonly string[];
+    } = {},
+  ): readonly Line[] {
+    const { tale } = this;
+    tale.see("calm", { boundMs: 0 });
+    const members = this.#members
+      .filter(({ name }) => name in ends)
+      .map((one): StoredMember => {
+        return { ...one, phase: "opened", end: ends[one.name]!, isCut: wishes.isCut?.includes(one.name) ?? false };
+      });
+    const ended: Partial<Record<Status, number>> = {};
+    for (const { end } of members) if (end !== null) ended[end] = (ended[end] ?? 0) + 1;
+    const usual = { total: members.length, ended, fresh: 0, stuck: { count: 0, names: [] }, isCancelled: false };
+    tale.see("stored-flow", { job: "f", head: { ...usual, ...head }, members });
+    const status = wishes.job ?? (head.status === "running" ? "blocked" : head.status);
+    const type = { queue: FLOW_QUEUE, type: FLOW_TYPE, attempt: 0, fence: 0, attempts: [] } as const;
+    const jobs = this.#members.map(({ name }) => {
+      return [name, wishes.jobs !== undefined && name in wishes.jobs ? wishes.jobs[name] : (ends[name] ?? "blocked")] as const;
+    });
+    return tale.dump(
+      ["f", status, type],
+      ...jobs.flatMap(([name, one]) => {
+        if (one === undefined) return [];
+        const untouched = one === "blocked" || one === "cancelled" ? { attempt: 0, fence: 0, attempts: [], error: null } : {};
+        return [[name, one, untouched] as const];
+      }),
     );
-    return this;
-  }
-
-  signal(by: string, phase: Phase = "ok", answer: { kind?: "late"; state?: ToldStep["state"] } = {}): this {
-    return this.end({ ...signalBy(by), by }, phase, answer);
-  }
-
-  /** A called job runs and completes. */
-  child(child: string, result = `result of ${child}`): this {
-    this.tale.claim("v", [child, 1]).see("end", { worker: "v", job: child, fence: 1, how: "ok" }, "v").settle("v", child, 1, { result });
-    return this;
-  }
-
-  restart(was: "dead" | "cancelled" = "dead"): this {
-    this.tale.call("retry", { job: "a", forgets: "all" }, "ok", { was }, "operator");
-    return this;
   }
 }
 
-export const WAIT = { step: "go", kind: "wait", untilMs: null } as const;
-export const CALL = { step: "part", kind: "call", untilMs: null } as const;
-
-/** The wait for `go` as a signal has ended it. */
-export function signalBy(by: string): ToldStep {
-  return told("go", "wait", "done", `payload of ${by}`, by);
-}
-
-/** The call of `part` as the end of a job has ended it. */
-export function partBy(child: string, fence = 1): ToldStep & { readonly by: string } {
-  return { ...told("part", "call", "done", `result of ${child}`), by: `${child} ${fence}` };
+/** A member that waits for these. */
+export function member(name: string, ...after: readonly string[]): SentMember {
+  return { name, job: name, after, onFailure: "cancel" };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkHistory } from "./check-history.ts";
 import { doubtful } from "./good/doubtful.ts";
+import { durable } from "./good/durable.ts";
 import { flows } from "./good/flows.ts";
 import { limits } from "./good/limits.ts";
 import { strangers } from "./good/strangers.ts";
@@ -9,7 +10,7 @@ import type { Line } from "./line.ts";
 import { NOON, sentJob, settlement, Tale } from "./tale.ts";
 
 describe("a history is sound in which", () => {
-  test.each([...doubtful, ...unusual, ...limits, ...strangers, ...flows])("%s", (_name, tell) => {
+  test.each([...doubtful, ...unusual, ...limits, ...strangers, ...durable, ...flows])("%s", (_name, tell) => {
     expect(checkHistory(tell(new Tale()), { timed: true, epsilonMs: 20 })).toEqual([]);
   });
 });

@@ -40,6 +40,7 @@ export class History {
   readonly totals: Sighting<"totals">[] = [];
   readonly storedQueues: Sighting<"stored-queue">[] = [];
   readonly storedSchedules: Sighting<"stored-schedule">[] = [];
+  readonly storedFlows = new Map<string, Sighting<"stored-flow">>();
   /** The last line at which a process was in doubt about a call; Infinity when it never learned. */
   readonly lastUnknown = new Map<string, number>();
   calm: Sighting<"calm"> | null = null;
@@ -130,6 +131,12 @@ export class History {
         return shelf.put(op.ask.job, "retries", op);
       case "run-now":
         return shelf.put(op.ask.job, "runNows", op);
+      case "open":
+        return shelf.put(op.ask.job, "opens", op);
+      case "set-flow":
+        return shelf.put(op.ask.job, "flowMoves", op);
+      case "add-members":
+        return shelf.put(op.ask.job, "additions", op);
       case "remove":
         return shelf.put(op.ask.job, "removes", op);
       case "prune":
@@ -220,6 +227,8 @@ export class History {
         return void this.totals.push(seen);
       case "stored-queue":
         return void this.storedQueues.push(seen);
+      case "stored-flow":
+        return void this.storedFlows.set(seen.job, seen);
       case "stored-schedule":
         return void this.storedSchedules.push(seen);
       case "dumped":

@@ -16,17 +16,19 @@ export const keys: Family = {
   covers: ["I12"],
   begin(bench) {
     const byKey = new Map<string, KeyedJob[]>();
+    const note = (story: JobStory): void => {
+      for (const sending of story.sendings) {
+        const { key, queue } = sending.sent;
+        if (key === null) continue;
+        const name = JSON.stringify([queue, key]);
+        const jobs = byKey.get(name) ?? [];
+        byKey.set(name, jobs);
+        jobs.push({ id: story.id, sending, freeFrom: freedBy(bench, story), holdsKeyNow: holdsKey(story, key) });
+      }
+    };
     return {
-      job(story) {
-        for (const sending of story.sendings) {
-          const { key, queue } = sending.sent;
-          if (key === null) continue;
-          const name = JSON.stringify([queue, key]);
-          const jobs = byKey.get(name) ?? [];
-          byKey.set(name, jobs);
-          jobs.push({ id: story.id, sending, freeFrom: freedBy(bench, story), holdsKeyNow: holdsKey(story, key) });
-        }
-      },
+      job: note,
+      flow: note,
       end() {
         for (const jobs of byKey.values()) {
           checkAnswers(bench, jobs);
@@ -40,7 +42,8 @@ export const keys: Family = {
 
 function freedBy({ history, options }: Bench, story: JobStory): KeyedJob["freeFrom"] {
   const ttl = story.sendings[0]!.sent.keyTtlMs;
-  const ends = [...story.settles.filter(({ ask }) => ask.to === "completed"), ...story.cancels].filter(mayHaveHappened);
+  const moves = story.flowMoves.filter(({ ask }) => ask.to === "completed" || ask.to === "cancelled");
+  const ends = [...story.settles.filter(({ ask }) => ask.to === "completed"), ...story.cancels, ...moves].filter(mayHaveHappened);
   const byTime = ends.map(({ invoked }) => {
     const ended = history.clock.at(invoked.at);
     return { line: invoked.line, engine: ended === null ? -Infinity : ended + ttl - options.epsilonMs };

@@ -12,6 +12,7 @@
  * Calls are those of the store contract, one line an item, because that is where everything that can happen to a job happens; `enqueue` beside
  * them is what the producer itself was told. The final dump of the store ends a history as lines of its own (dump.ts).
  */
+import type { After, FlowHead, OnFailure, Phase as MemberPhase } from "../../src/core/flow.ts";
 import type { Attempt, JobError, Status } from "../../src/core/job.ts";
 import type { Outcome } from "../../src/core/lifecycle.ts";
 import type { QueueChange, QueueSettings, Retention } from "../../src/core/queue.ts";
@@ -37,8 +38,20 @@ export interface SentJob {
   readonly limitKey?: string;
   /** Of type and payload: two jobs with the same are the same request. */
   readonly print: string;
-  /** The job that called it, at which step. Left out if nobody did. */
-  readonly parent?: { readonly job: string; readonly step: string };
+  /** The job that called it, at which step; or the flow of which it is a member, under which name. Left out if there is none. */
+  readonly parent?: { readonly job: string; readonly step: string; readonly isFlow?: true };
+  /** It waits until somebody opens it. */
+  readonly isBlocked?: true;
+  /** Of a flow: its members. */
+  readonly flow?: readonly SentMember[];
+}
+
+/** A member of a flow, as it is sent. */
+export interface SentMember {
+  readonly name: string;
+  readonly job: string;
+  readonly after: After;
+  readonly onFailure: OnFailure;
 }
 
 /** A step of a job. `value` is a print of its result, of the payload of its signal, or of what became of the called job. */
@@ -119,6 +132,11 @@ export interface Asked {
   /** `forgets`: which steps a new life is without; left out if it keeps all. */
   retry: { readonly job: string; readonly forgets?: "all" | "failed" };
   "run-now": { readonly job: string };
+  /** A job that was blocked may run. */
+  open: { readonly job: string };
+  /** The job of a flow gets the status of the flow. */
+  "set-flow": { readonly job: string; readonly to: Status };
+  "add-members": { readonly job: string; readonly added: readonly SentMember[] };
   remove: { readonly job: string; readonly from: readonly Status[] };
   prune: { readonly rules: readonly (Retention & { readonly queue: string })[] };
   configure: { readonly queue: string; readonly change: QueueChange };
@@ -158,6 +176,9 @@ export interface Answered {
   cancel: ChangeSaid;
   retry: ChangeSaid;
   "run-now": ChangeSaid;
+  open: ChangeSaid;
+  "set-flow": ChangeSaid;
+  "add-members": Record<string, never>;
   remove: ChangeSaid;
   prune: { readonly removed?: number };
   configure: Record<string, never>;
@@ -248,6 +269,7 @@ export interface Seen {
   /** All-time counters of a queue, read while the run goes on. */
   totals: { readonly queue: string; readonly counts: Readonly<Partial<Record<Counter, number>>> };
   "stored-job": StoredJob;
+  "stored-flow": StoredFlow;
   "stored-queue": {
     readonly queue: string;
     readonly paused: boolean;
@@ -283,6 +305,20 @@ export interface StoredJob {
   readonly attempts: readonly StoredAttempt[];
   /** Left out of a job that never had one. */
   readonly steps?: readonly ToldStep[];
+}
+
+/** What is kept beside a flow, as the final dump shows it. */
+export interface StoredFlow {
+  readonly job: string;
+  readonly head: Pick<FlowHead, "status" | "total" | "ended" | "fresh" | "stuck" | "isCancelled">;
+  readonly members: readonly StoredMember[];
+}
+
+export interface StoredMember extends SentMember {
+  readonly phase: MemberPhase;
+  readonly end: Status | null;
+  /** The flow cancelled it, because of what it waits for. */
+  readonly isCut: boolean;
 }
 
 /** One attempt in a stored history. */

@@ -54,6 +54,8 @@ function checkEnded(bench: Bench, story: JobStory): void {
   const { id, sendings, stored } = story;
   const [job] = stored;
   if (job === undefined || isTerminal(job.status) || !isJudged(bench)) return;
+  // A member that waits for others: see flows.ts.
+  if (job.status === "blocked" && sendings[0]?.sent.parent?.isFlow === true) return;
   const queue = history.storedQueues.find((queue) => queue.queue === job.queue);
   if (queue?.paused === true || job.runAt > history.dumped!.engine || waitsForSignals(story, job)) return;
   const since = Math.round(history.dumped!.at - history.calm!.at);

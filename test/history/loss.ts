@@ -14,6 +14,12 @@ export const loss: Family = {
         if (bench.history.dumped !== null) checkPresence(bench, story, pruned);
         pruned.count(story);
       },
+      flow(story) {
+        checkOrigin(bench, story);
+        checkContent(bench, story);
+        if (bench.history.dumped !== null) checkThere(bench, story, pruned);
+        pruned.count(story);
+      },
       end: () => pruned.check(),
     };
   },
@@ -58,26 +64,32 @@ function checkContent({ report }: Bench, { id, sendings, starts, stored }: JobSt
 function checkPresence(bench: Bench, story: JobStory, pruned: PrunedJobs): void {
   const { report } = bench;
   const { id, sendings, removes, ends, stored } = story;
+  checkThere(bench, story, pruned);
   for (const remove of removes) {
     const { was } = remove.answer;
     if (!happened(remove) || was === undefined || TERMINAL.includes(was)) continue;
     report("I1", id, `was removed while it was ${was}`, linesOf(remove));
   }
-  const accepted = sendings.find(happened);
   const [job] = stored;
-  if (job === undefined) {
-    if (accepted === undefined || removes.some(mayHaveHappened) || pruned.explains(story)) return;
-    return report("I1", id, "was accepted, and is neither there nor rightly removed", [...linesOf(accepted), ...linesOfEnd(story)]);
-  }
-  if (job.status === "completed" && !ends.some(({ how }) => how === "ok")) {
-    report("I1", id, "is completed, and no handler ever finished it", [accepted?.answered?.line, job.line]);
+  if (job?.status === "completed" && !ends.some(({ how }) => how === "ok")) {
+    report("I1", id, "is completed, and no handler ever finished it", [sendings.find(happened)?.answered?.line, job.line]);
   }
 }
 
-/** What may have ended the job so that its retention began. */
-function endings({ settles, cancels }: JobStory): (Op<"settle"> | Op<"cancel">)[] {
-  return [...settles.filter(({ ask }) => ask.to === "completed"), ...cancels].filter(mayHaveHappened);
+function checkThere({ report }: Bench, story: JobStory, pruned: PrunedJobs): void {
+  const { id, sendings, removes, stored } = story;
+  const accepted = sendings.find(happened);
+  if (stored.length > 0 || accepted === undefined || removes.some(mayHaveHappened) || pruned.explains(story)) return;
+  report("I1", id, "was accepted, and is neither there nor rightly removed", [...linesOf(accepted), ...linesOfEnd(story)]);
 }
+
+/** What may have ended the job so that its retention began. */
+function endings({ settles, cancels, flowMoves }: JobStory): EndingOp[] {
+  const completing = [...settles, ...flowMoves].filter(({ ask }) => ask.to === "completed");
+  return [...completing, ...cancels, ...flowMoves.filter(({ ask }) => ask.to === "cancelled")].filter(mayHaveHappened);
+}
+
+type EndingOp = Op<"settle"> | Op<"cancel"> | Op<"set-flow">;
 
 function linesOfEnd(story: JobStory): (number | null)[] {
   return endings(story).flatMap(linesOf);
@@ -133,11 +145,7 @@ class PrunedJobs {
   }
 }
 
-function ruleThatMayHaveActed(
-  prune: Op<"prune">,
-  { sent }: Sending,
-  end: Op<"settle"> | Op<"cancel">,
-): Op<"prune">["ask"]["rules"][number] | null {
+function ruleThatMayHaveActed(prune: Op<"prune">, { sent }: Sending, end: EndingOp): Op<"prune">["ask"]["rules"][number] | null {
   // How many it says that it removed proves nothing: an engine that lost the answer asks again, and then finds nothing to remove.
   if (!mayHaveHappened(prune) || lastLine(prune) < end.invoked.line) return null;
   return prune.ask.rules.find(({ queue }) => queue === sent.queue) ?? null;

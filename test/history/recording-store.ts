@@ -1,11 +1,13 @@
 import { MillraceError } from "../../src/core/errors.ts";
-import type { NewJob } from "../../src/core/job.ts";
+import { readMember } from "../../src/core/flow.ts";
 import type { Move } from "../../src/core/lifecycle.ts";
 import type { ScheduleSpec } from "../../src/core/schedule-record.ts";
 import type { NewStep, StepEnd, StepRecord } from "../../src/core/steps.ts";
 import type {
   ChangeAnswer,
   Claim,
+  FlowChange,
+  FlowChangeAnswer,
   InsertAnswer,
   Lease,
   LeaseAnswer,
@@ -17,9 +19,10 @@ import type {
   Tick,
   TransactionVerbs,
 } from "../../src/store/store.ts";
-import type { Answered, Asked, Granted, Phase, SentJob, ToldStep, Verb } from "./line.ts";
-import { printOf, printOfJob } from "./print.ts";
+import type { Answered, Asked, Granted, Phase, ToldStep, Verb } from "./line.ts";
+import { printOf } from "./print.ts";
 import type { Begun, Recorder } from "./recorder.ts";
+import { sentMemberOf, sentOf } from "./sent-job.ts";
 
 /** The same store, whose every call that can change something is written down by this process. What only looks is not. */
 export function recordingStore(inner: Store, recorder: Recorder): Store {
@@ -51,9 +54,16 @@ export function recordingStore(inner: Store, recorder: Recorder): Store {
           ),
     endSteps: (ends) => recordAll(recorder, "end-step", ends.map(askedOfEnd), saidOfEnd, () => inner.endSteps(ends)),
     change: (ids, move, manual) => {
+      const verb = verbOf(move);
+      const change = (): Promise<ChangeAnswer[]> => inner.change(ids, move, manual);
+      if (verb === "set-flow") {
+        const asked = ids.map((job) => ({ job, to: move.transition.to }));
+        return recordAll(recorder, verb, asked, saidOfChange, change);
+      }
       const asked = ids.map((job) => ({ job, ...forgottenBy(move) }));
-      return recordAll(recorder, verbOf(move), asked, saidOfChange, () => inner.change(ids, move, manual));
+      return recordAll(recorder, verb, asked, saidOfChange, change);
     },
+    changeFlows: (changes) => recordAdded(inner, recorder, changes),
     remove: (ids, from) => {
       const asked = ids.map((job) => ({ job, from }));
       return recordAll(recorder, "remove", asked, saidOfChange, () => inner.remove(ids, from));
@@ -156,6 +166,22 @@ async function recordTicks(inner: Store, recorder: Recorder, ticks: readonly Tic
   return answers;
 }
 
+/** Of changes of flows only members that are added are written down: all else that a flow decides is seen in its jobs, and in the dump. */
+async function recordAdded(inner: Store, recorder: Recorder, changes: readonly FlowChange[]): Promise<FlowChangeAnswer[]> {
+  const adding = changes.filter(({ added }) => added.length > 0);
+  const begun = adding.map(({ id, added }) =>
+    recorder.begin("add-members", { job: id, added: added.map((text) => sentMemberOf(id, readMember(text))) }),
+  );
+  const answers = await orUnknown(begun, () => inner.changeFlows(changes));
+  const answerTo = new Map(changes.map((change, index) => [change, answers[index]!]));
+  // Stale: somebody was faster, or this is the repeat of a change that was applied.
+  for (const [index, change] of adding.entries()) {
+    const answer = answerTo.get(change)!;
+    begun[index]!.end(answer === "ok" ? "ok" : answer === "missing" ? "fail" : "unknown", {});
+  }
+  return answers;
+}
+
 /** What is done in a transaction of the caller's own takes effect with its commit, of which nobody here hears. */
 function recordWithin(verbs: TransactionVerbs | null, recorder: Recorder): TransactionVerbs | null {
   if (verbs === null) return null;
@@ -200,18 +226,6 @@ async function orUnknown<V extends Verb, Answer>(begun: readonly Begun<V>[], cal
 }
 
 // ── What is asked ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-function sentOf(job: NewJob): SentJob {
-  const { id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, idempotencyKey, keyTtlMs, limitKey, payload } = job;
-  const { parent } = job;
-  const print = printOfJob(type, payload);
-  const sent = { job: id, queue, type, priority, maxRetries, maxLost, retryDelayMs, delayMs, runAt, key: idempotencyKey, keyTtlMs, print };
-  return {
-    ...sent,
-    ...(limitKey === null ? {} : { limitKey }),
-    ...(parent === null || parent === undefined ? {} : { parent: { job: parent.id, step: parent.step } }),
-  };
-}
 
 function askedOfLease({ id, fence }: Lease): { job: string; fence: number } {
   return { job: id, fence };
@@ -260,9 +274,11 @@ function askedOfSchedule({ name, timing, catchUp, overlap, paused }: ScheduleSpe
   return { schedule: name, timing, catchUp, overlap, paused, nextTick };
 }
 
-function verbOf({ transition }: Move): "cancel" | "retry" | "run-now" {
-  if (transition.to === "cancelled") return "cancel";
-  return transition.retries === "reset" ? "retry" : "run-now";
+function verbOf({ from, transition: { to, retries, bumpFence } }: Move): "cancel" | "retry" | "run-now" | "open" | "set-flow" {
+  if (retries === "reset") return "retry";
+  if (bumpFence) return "cancel";
+  if (to !== "pending" && to !== "scheduled") return "set-flow";
+  return from.includes("blocked") ? "open" : "run-now";
 }
 
 // ── What is answered ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,3 +1,4 @@
+import { FLOW_TYPE } from "../../src/core/flow.ts";
 import type { Answered, Asked, Granted, Phase, Seen, SentJob, StoredJob, Verb } from "./line.ts";
 
 /** When something was written down. Lines are in the order in which things happened, so their numbers say what came before what. */
@@ -59,6 +60,10 @@ export interface JobStory {
   readonly cancels: Op<"cancel">[];
   readonly retries: Op<"retry">[];
   readonly runNows: Op<"run-now">[];
+  readonly opens: Op<"open">[];
+  /** Of a flow: the statuses that its job got, and the members that were added to it. */
+  readonly flowMoves: Op<"set-flow">[];
+  readonly additions: Op<"add-members">[];
   readonly removes: Op<"remove">[];
   readonly starts: Sighting<"start">[];
   readonly ends: Sighting<"end">[];
@@ -86,6 +91,9 @@ export function emptyStory(id: string): JobStory {
     cancels: [],
     retries: [],
     runNows: [],
+    opens: [],
+    flowMoves: [],
+    additions: [],
     removes: [],
     starts: [],
     ends: [],
@@ -94,6 +102,11 @@ export function emptyStory(id: string): JobStory {
     wentOn: [],
     stored: [],
   };
+}
+
+/** Whether this is the job of a flow: nobody runs it, and it has the status of its flow. */
+export function isFlow({ sendings, stored }: Pick<JobStory, "sendings" | "stored">): boolean {
+  return sendings.some(({ sent }) => sent.flow !== undefined) || stored.some(({ type }) => type === FLOW_TYPE);
 }
 
 interface Timed {

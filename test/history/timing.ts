@@ -94,9 +94,10 @@ function checkWaits({ report, options }: Bench, story: JobStory): void {
   }
 }
 
-/** A report that is said again draws another delay; which of them was heard is not known. */
+/** A report that is said again draws another delay; which of them was heard is not known. One that leads elsewhere was not. */
 function shortestDelay({ settles }: JobStory, settle: Op<"settle">): number | null {
-  const delays = settles.filter((other) => isSameReport(other, settle) && mayHaveHappened(other)).map(({ ask }) => ask.delayMs);
+  const same = settles.filter((other) => isSameReport(other, settle) && other.ask.to === settle.ask.to && mayHaveHappened(other));
+  const delays = same.map(({ ask }) => ask.delayMs);
   return delays.reduce((shortest, delay) => (shortest === null || delay === null ? null : Math.min(shortest, delay)));
 }
 
@@ -106,7 +107,8 @@ function checkDueTimes({ report }: Bench, story: JobStory): void {
     if (earlyMs > 0) report("I8", story.id, `was claimed ${earlyMs} ms before it was due`, [lease.answered.line]);
   }
   const accepted = story.sendings.find((sending) => happened(sending) && sending.answer.runAt !== undefined);
-  if (accepted === undefined) return;
+  // One that is blocked is due when it is opened.
+  if (accepted === undefined || accepted.sent.isBlocked === true) return;
   const { sent, answer } = accepted;
   const first = leasesOf(story)[0];
   // The engine may have sent it again by itself, and then it is answered as it is by now: moved on, if somebody met it before the answer.

@@ -23,6 +23,8 @@ export const INVARIANTS = {
   step: "a step whose result is stored never runs again, and every attempt sees the same",
   signal: "one signal of a name counts, or the timeout, and every attempt sees the same",
   call: "a called job is there once, and its caller goes on with its end and not before",
+  members: "a member of a flow runs after what it waits for, and completes once",
+  flow: "a flow is stored whole or not at all, ends or says what it waits for, and counts what its jobs say",
   children: "a cancelled job cancels those that it called",
   notice: "what jobs tell each other arrives",
   limit: "no limit is exceeded, and a held key starts nothing",

@@ -29,7 +29,7 @@ export function waitsOf(story: JobStory): Wait[] {
   const about = { job: story.id, queue, type, priority, limitKey };
   const waits: Wait[] = [];
   const first = leases[0];
-  if (first?.fence === 1) {
+  if (first?.fence === 1 && sending.sent.isBlocked === undefined) {
     // A called job comes with the suspension of its caller, which is not answered with its status.
     const isLater = sending.sent.delayMs > 0 || sending.sent.runAt !== null;
     const isPending = (sending.answer.status ?? (isLater ? "scheduled" : "pending")) === "pending";

@@ -1,216 +1,203 @@
-import { callId } from "../../src/core/called-id.ts";
-import { OPEN } from "../../src/core/lifecycle.ts";
-import { partitionOf } from "../../src/core/partition.ts";
-import type { NewStep, StepRecord } from "../../src/core/steps.ts";
-import type { Settlement, StepEndAnswer, Store } from "../../src/store/store.ts";
+import { MillraceError } from "../../src/core/errors.ts";
+import { jobOf, type MemberState, readHead, readMember, REVIVE } from "../../src/core/flow.ts";
+import { isFlowParent } from "../../src/core/flow-parent.ts";
+import type { NewJob } from "../../src/core/job.ts";
+import type { Notice } from "../../src/core/steps.ts";
+import { type ChangeAnswer, type FlowChange, MAX_BATCH, type Store } from "../../src/store/store.ts";
 import type { WorldPlan } from "../simulation/plan.ts";
 import { changed, type PlantedBug } from "./planted-bug.ts";
 
-const hasFlows = ({ traits }: WorldPlan): boolean => traits.has("durable");
+const hasFlows = ({ traits }: WorldPlan): boolean => traits.has("flows");
+const isRough = ({ faults }: WorldPlan): boolean => ["crash", "fail", "outage", "cut-off"].some((fault) => faults.has(fault as "crash"));
 
-/** The same store, whose settlements are another. */
-function settling(inner: Store, otherwise: (settlement: Settlement) => Settlement): Store {
-  return changed(inner, { exchange: (settlements, claims) => inner.exchange(settlements.map(otherwise), claims) });
+/** A state as it is stored: what is as in a new one is left out. */
+type StateText = { readonly [Name in keyof MemberState]?: MemberState[Name] | undefined };
+
+/** The same store, in which flows change otherwise than the core decided. */
+function progressing(inner: Store, otherwise: (change: FlowChange) => FlowChange): Store {
+  return changed(inner, { changeFlows: (changes) => inner.changeFlows(changes.map(otherwise)) });
 }
 
-/** The same store, which shows who holds a lease other steps than there are. */
-function reading(inner: Store, otherwise: (steps: readonly StepRecord[]) => readonly StepRecord[]): Store {
+/** Other states than the core decided; those that differ are acted on. */
+function deciding(inner: Store, otherwise: (state: StateText) => StateText): Store {
+  return progressing(inner, (change) => {
+    const names: string[] = [];
+    const states = change.states.map(({ name, state }) => {
+      const other = JSON.stringify(otherwise(JSON.parse(state) as StateText));
+      if (other !== state) names.push(name);
+      return { name, state: other };
+    });
+    const act: Notice[] = names.length === 0 ? [] : [{ kind: "flow", id: change.id, work: "act", names }];
+    return { ...change, states, notices: [...change.notices, ...act] };
+  });
+}
+
+/** The same store, which shows other states of members than there are. */
+function showing(inner: Store, otherwise: (state: StateText) => StateText): Store {
   return changed(inner, {
-    readSteps: async (id, fence, after) => {
-      const page = await inner.readSteps(id, fence, after);
-      return page === null || fence === null ? page : { ...page, steps: otherwise(page.steps) };
+    readFlows: async (reads) => {
+      const pages = await inner.readFlows(reads);
+      return pages.map((page, index) => {
+        if (page === null || reads[index]!.names === undefined) return page;
+        const members = page.members.map((text) => ({ ...text, state: JSON.stringify(otherwise(JSON.parse(text.state) as StateText)) }));
+        return { ...page, members };
+      });
     },
   });
 }
 
+function inserting(inner: Store, otherwise: (job: NewJob) => NewJob): Store {
+  return changed(inner, { insert: (jobs) => inner.insert(jobs.map(otherwise)) });
+}
+
+function isOfFlows(notice: Notice): boolean {
+  return notice.kind === "flow" || (notice.kind === "end" && isFlowParent(notice.end));
+}
+
 export const flowBugs: readonly PlantedBug[] = [
   {
-    name: "a step is not stored, and its worker is told that it is",
-    breaks: ["step"],
-    needs: hasFlows,
-    store: (inner) =>
-      changed(inner, {
-        keepSteps: async (keeps) => keeps.map(() => "ok"),
-      }),
-  },
-  {
-    name: "a step is stored whatever lease it comes under",
-    breaks: ["I4"],
-    needs: (plan) => hasFlows(plan) && plan.faults.has("freeze"),
-    store: (inner) =>
-      changed(inner, {
-        keepSteps: async (keeps) => (await inner.keepSteps(keeps)).map((answer) => (answer === "stale" ? "ok" : answer)),
-      }),
-  },
-  {
-    name: "a later attempt is given the result of another step",
-    breaks: ["step"],
-    needs: hasFlows,
-    store: (inner) =>
-      reading(inner, (steps) => {
-        const value = steps.find(({ kind }) => kind === "step")?.value ?? null;
-        return steps.map((step) => (step.kind === "step" ? { ...step, value } : step));
-      }),
-  },
-  {
-    name: "a sleep is over when its job runs again, whatever the clock says",
-    breaks: ["I8"],
-    needs: hasFlows,
-    store: (inner) =>
-      reading(inner, (steps) => steps.map((step) => (step.kind === "sleep" && step.state === "open" ? { ...step, state: "done" } : step))),
-  },
-  {
-    name: "a wait that is overdue is not ended before it is read: who reads it only shows it so",
-    breaks: ["signal"],
-    needs: hasFlows,
-    store: (inner) =>
-      changed(inner, {
-        readSteps: async (id, fence, after) => {
-          if (fence === null) return inner.readSteps(id, fence, after);
-          const [job] = await inner.find([id]);
-          if (job === undefined || job === null || job.status !== "running" || job.fence !== fence) return null;
-          const page = (await inner.readSteps(id, null, after))!;
-          const steps = page.steps.map((step): StepRecord => {
-            if (step.state !== "open" || step.until === null || step.until > page.now) return step;
-            return { ...step, state: step.kind === "sleep" ? "done" : "timeout", endedAt: page.now };
-          });
-          return { ...page, steps };
-        },
-      }),
-  },
-  {
-    name: "every signal of a name is taken",
-    breaks: ["signal"],
-    needs: hasFlows,
-    store: (inner) =>
-      changed(inner, {
-        endSteps: async (ends) => {
-          const answers = await inner.endSteps(ends);
-          return answers.map((answer) => (answer.kind === "late" ? { kind: "ok", woke: false, type: "mail", queue: "default" } : answer));
-        },
-      }),
-  },
-  {
-    name: "a signal wakes its job, and is not stored",
-    breaks: ["signal"],
-    needs: hasFlows,
-    store: (inner) =>
-      changed(inner, {
-        endSteps: (ends) =>
-          Promise.all(
-            ends.map(async (end): Promise<StepEndAnswer> => {
-              if (end.kind !== "wait") return (await inner.endSteps([end]))[0]!;
-              const [answer] = await inner.change([end.id], OPEN);
-              if (answer?.kind !== "ok") return (await inner.endSteps([end]))[0]!;
-              const { type, queue } = answer.job;
-              return { kind: "ok", woke: true, type, queue };
-            }),
-          ),
-      }),
-  },
-  {
-    name: "an attempt is suspended though its signal is there",
-    breaks: ["I20"],
-    needs: hasFlows,
-    // The wait is stored under another name, so that it finds nothing that has ended.
-    store: (inner) =>
-      settling(inner, (settlement) => ({
-        ...settlement,
-        waits: settlement.waits?.map((wait): NewStep =>
-          wait.kind === "wait" && wait.untilMs === null ? { ...wait, name: `${wait.name}?` } : wait,
-        ),
-      })),
-  },
-  {
-    name: "the end of a called job leaves no notice",
-    breaks: ["I20"],
-    needs: hasFlows,
-    store: (inner) => settling(inner, (settlement) => ({ ...settlement, notice: undefined })),
-  },
-  {
-    name: "a notice is dropped before it is delivered",
-    breaks: ["I20"],
-    needs: (plan) => hasFlows(plan) && (plan.faults.has("fail") || plan.faults.has("crash") || plan.faults.has("outage")),
+    name: "what members and flows are told is dropped before it is delivered",
+    breaks: ["flow"],
+    needs: (plan) => hasFlows(plan) && isRough(plan),
     store: (inner) =>
       changed(inner, {
         notices: async (limit, except) => {
           const found = await inner.notices(limit, except);
-          await inner.dropNotices(found.map(({ key }) => key));
+          await inner.dropNotices(found.flatMap(({ key, notice }) => (isOfFlows(notice) ? key : [])));
           return found;
         },
       }),
   },
   {
-    name: "notices are never dropped",
-    breaks: ["notice"],
-    needs: hasFlows,
-    store: (inner) => changed(inner, { dropNotices: async () => {} }),
+    name: "an end that is told twice counts twice",
+    breaks: ["flow", "members"],
+    needs: (plan) => hasFlows(plan) && isRough(plan),
+    // What was told of it before is forgotten.
+    store: (inner) => showing(inner, (state) => (state.end === "completed" ? { ...state, at: -1, end: null } : state)),
   },
   {
-    name: "a called job has the same id in every life of its caller",
-    breaks: ["call"],
-    needs: (plan) => hasFlows(plan) && plan.hasOperator,
-    store: (inner) =>
-      settling(inner, (settlement) => ({
-        ...settlement,
-        calls: settlement.calls?.map((call) => ({
-          ...call,
-          id: callId({ id: settlement.id, life: 1 }, call.parent!.step, partitionOf(call.queue)),
-        })),
-      })),
-  },
-  {
-    name: "a called job has another id in every attempt of its caller",
-    breaks: ["call"],
-    needs: (plan) => hasFlows(plan) && plan.hasOperator,
-    store: (inner) =>
-      settling(inner, (settlement) => ({
-        ...settlement,
-        calls: settlement.calls?.map((call) => ({
-          ...call,
-          id: callId({ id: settlement.id, life: 1_000 + settlement.fence }, call.parent!.step, partitionOf(call.queue)),
-        })),
-      })),
-  },
-  {
-    name: "a job goes on before the one that it called has ended",
-    breaks: ["call"],
+    name: "a member opens although one that it waits for has not ended",
+    breaks: ["members"],
     needs: hasFlows,
     store: (inner) =>
-      reading(inner, (steps) =>
-        steps.map((step) =>
-          step.kind === "call" && step.state === "open" ? { ...step, state: "done", value: null, by: "nobody 1" } : step,
-        ),
+      deciding(inner, (state) => (state.phase === "blocked" && state.waits === 1 && !state.bad ? { ...state, phase: "opened" } : state)),
+  },
+  {
+    name: "a member opens although one that it waits for ended badly",
+    breaks: ["members"],
+    needs: hasFlows,
+    store: (inner) =>
+      deciding(inner, (state) =>
+        state.phase === "cut" && state.end === undefined ? { ...state, phase: "opened", cause: undefined } : state,
       ),
   },
   {
-    name: "a job is given another result than the one that it called had",
-    breaks: ["call"],
+    name: "the end of a member is not heard if it comes before its flow knows that it was stored",
+    breaks: ["flow"],
     needs: hasFlows,
     store: (inner) =>
       changed(inner, {
-        endSteps: (ends) => inner.endSteps(ends.map((end) => (end.kind === "call" && end.state === "done" ? { ...end, value: "0" } : end))),
+        changeFlows: async (changes) => {
+          const isEarly = ({ states }: FlowChange): boolean =>
+            states.some(({ state }) => {
+              const { phase, end } = JSON.parse(state) as StateText;
+              return phase === "new" && end !== undefined;
+            });
+          const answers = await inner.changeFlows(changes.filter((change) => !isEarly(change)));
+          return changes.map((change) => (isEarly(change) ? "ok" : answers.shift()!));
+        },
       }),
   },
   {
-    name: "a retry by hand does not forget what failed",
-    breaks: ["call"],
-    needs: (plan) => hasFlows(plan) && plan.hasOperator,
+    name: "a flow is stored without the notice that starts it",
+    breaks: ["flow"],
+    needs: (plan) => hasFlows(plan) && isRough(plan),
+    store: (inner) => inserting(inner, (job) => (job.flow === undefined ? job : { ...job, flow: { ...job.flow, notices: [] } })),
+  },
+  {
+    name: "a flow is stored without its last member",
+    breaks: ["flow"],
+    needs: hasFlows,
     store: (inner) =>
+      inserting(inner, (job) => (job.flow === undefined ? job : { ...job, flow: { ...job.flow, members: job.flow.members.slice(0, -1) } })),
+  },
+  {
+    name: "members are stored before their flow is, and their producer dies in between",
+    breaks: ["I2"],
+    needs: hasFlows,
+    store: (inner, { random }) =>
       changed(inner, {
-        change: (ids, move, manual) => inner.change(ids, move.steps === "retry" ? { ...move, steps: undefined } : move, manual),
+        insert: async (jobs) => {
+          const flow = jobs.find((job) => job.flow !== undefined);
+          if (flow === undefined || random.chance(0.5)) return inner.insert(jobs);
+          await inner.insert(flow.flow!.members.map((text) => jobOf(flow.id, readMember(text))));
+          throw new MillraceError("store_unavailable", "the producer is gone");
+        },
       }),
   },
   {
-    name: "a job that is cancelled does not cancel those that it called",
-    breaks: ["children"],
+    name: "a change that others were faster than is stored all the same",
+    breaks: ["flow"],
+    needs: hasFlows,
+    store: (inner) =>
+      changed(inner, {
+        changeFlows: async (changes) => {
+          const answers = await inner.changeFlows(changes);
+          const late = changes.filter((_, index) => answers[index] === "stale");
+          if (late.length === 0) return answers;
+          const pages = await inner.readFlows(late.map(({ id }) => ({ id, names: [] })));
+          await inner.changeFlows(
+            late.flatMap((change, index) => (pages[index] === null ? [] : { ...change, version: pages[index]!.version })),
+          );
+          return answers.map((answer) => (answer === "stale" ? "ok" : answer));
+        },
+      }),
+  },
+  {
+    name: "what a death had cancelled stays cancelled when the dead is retried",
+    breaks: ["flow"],
     needs: (plan) => hasFlows(plan) && plan.hasOperator,
     store: (inner) =>
       changed(inner, {
-        notices: async (limit, except) =>
-          (await inner.notices(limit, except)).map((each) =>
-            each.notice.kind === "cancel" ? { ...each, notice: { ...each.notice, id: "nobody" } } : each,
-          ),
+        change: async (ids, move, manual) =>
+          move.from === REVIVE.from
+            ? ids.map((): ChangeAnswer => ({ kind: "refused", status: "cancelled" }))
+            : inner.change(ids, move, manual),
+      }),
+  },
+  {
+    name: "the job of a flow does not learn that the flow has ended",
+    breaks: ["flow"],
+    needs: hasFlows,
+    store: (inner) =>
+      progressing(inner, (change) => ({
+        ...change,
+        notices: change.notices.filter((notice) => notice.kind !== "flow" || notice.work !== "end"),
+      })),
+  },
+  {
+    name: "a flow does not count who waits for somebody",
+    breaks: ["flow"],
+    needs: hasFlows,
+    store: (inner) =>
+      progressing(inner, (change) => ({ ...change, head: JSON.stringify({ ...readHead(change.head), stuck: { count: 0, names: [] } }) })),
+  },
+  {
+    name: "a completed member runs again when its flow is retried",
+    breaks: ["members"],
+    needs: (plan) => hasFlows(plan) && plan.hasOperator,
+    store: (inner) =>
+      changed(inner, {
+        change: (ids, move, manual) =>
+          inner.change(ids, move.ending?.state === "open" ? { ...move, from: [...move.from, "completed"] } : move, manual),
+        readFlows: async (reads) => {
+          const pages = await inner.readFlows(reads);
+          return pages.map((page, index) => {
+            if (page === null || reads[index]!.limit !== MAX_BATCH) return page;
+            const members = page.members.map((text) => ({ ...text, state: text.state.replace('"end":"completed"', '"end":"dead"') }));
+            return { ...page, members };
+          });
+        },
       }),
   },
 ];

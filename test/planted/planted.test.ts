@@ -5,13 +5,14 @@ import { Random } from "../simulation/random.ts";
 import { complaintsOf, runWorld } from "../simulation/world.ts";
 import { attemptBugs } from "./attempt-bugs.ts";
 import { entryBugs } from "./entry-bugs.ts";
+import { durableBugs } from "./durable-bugs.ts";
 import { flowBugs } from "./flow-bugs.ts";
 import { leaseBugs } from "./lease-bugs.ts";
 import { limitBugs } from "./limit-bugs.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 import { upkeepBugs } from "./upkeep-bugs.ts";
 
-const BUGS: readonly PlantedBug[] = [...leaseBugs, ...attemptBugs, ...entryBugs, ...limitBugs, ...upkeepBugs, ...flowBugs];
+const BUGS: readonly PlantedBug[] = [...leaseBugs, ...attemptBugs, ...entryBugs, ...limitBugs, ...upkeepBugs, ...durableBugs, ...flowBugs];
 
 /** So many worlds that a bug could show in are tried before it counts as not found. */
 const MOST_WORLDS = 300;

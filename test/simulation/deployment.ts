@@ -119,7 +119,10 @@ export class Deployment {
 
 function startWorker(stage: Stage, { client, recorder, process }: Omit<Running, "workers">, plan: WorkerPlan): WorkerHandle {
   const { queues, types, slots, grows, leaseMs, pollMs, aheadMs } = plan;
-  const handler = scriptedHandler(recorder, process.clock, { spawn: (parent) => enqueueChild(stage, client, recorder, parent) });
+  const handler = scriptedHandler(recorder, process.clock, {
+    spawn: (parent) => enqueueChild(stage, client, recorder, parent),
+    broken: (error) => stage.broken(error),
+  });
   const handlers = Object.fromEntries((types === "*" ? ["*"] : types).map((type) => [type, handler]));
   const concurrency = grows ? { min: 1, max: slots } : slots;
   const worker = client.work(handlers, { queues, concurrency, lease: leaseMs, grace: 3_000, ahead: aheadMs });

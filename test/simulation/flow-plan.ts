@@ -1,75 +1,74 @@
-import type { Flow, Part } from "./flow.ts";
-import type { Step } from "./handler.ts";
+import type { FlowMemberInput } from "../../src/client/client.ts";
+import { ALL_OTHERS, ON_FAILURE, type OnFailure } from "../../src/core/flow.ts";
+import type { Script, Step } from "./handler.ts";
 import { TYPES } from "./plan.ts";
 import type { Random } from "./random.ts";
 
-const STEPS = 10;
-const CALLS = 3;
-/** The signal that flows wait for. */
-export const SIGNAL = "approval";
+/** What is told to the handler of a member, so that it can look whether it is its turn. */
+export interface MemberScript {
+  readonly after: readonly string[] | typeof ALL_OTHERS;
+  readonly onFailure: OnFailure;
+  /** Members that it adds to its flow, in every attempt. */
+  readonly adds?: readonly FlowMemberInput[];
+}
 
-/** The signal that some called jobs wait for. Nobody sends it before all is well again. */
-export const RELEASE = "release";
-
-/** What flows can call, and how fast time passes in them: waits and sleeps take that part of their time. */
+/** What flows may have. */
 export interface FlowWishes {
   readonly queues: readonly string[];
-  readonly pace: number;
+  /** How many members. Those that are added come on top. */
+  readonly least: number;
+  readonly most: number;
+  /** The longest that a member works. */
+  readonly workMs: number;
+  /** How likely a member waits for its time when it has opened. */
+  readonly delays: number;
+  /** How likely the first attempt of a member fails, and whether it is then dead. */
+  readonly failures: number;
 }
 
-/** Ten steps with two sleeps, a wait and three calls at once among them, in any order. Some steps run beside a sleep. */
-export function planFlow(random: Random, wishes: FlowWishes, tag: string): Flow {
-  const paced = (ms: number): number => Math.ceil(ms * wishes.pace);
-  const pacedOrNull = (ms: number | null): number | null => (ms === null ? null : paced(ms));
-  const parts: Part[] = Array.from({ length: STEPS }, (_, number): Part => {
-    const failsUpTo = random.chance(0.1) ? random.int(1, 8) : 0;
+const LONGEST_DELAY_MS = 3_000;
+/** Of those before it, a member waits for so many. */
+const SHARES = [0, 0.3, 0.6] as const;
+
+/** A flow by chance: a graph, in which each member waits for some of those before it. */
+export function planFlow(random: Random, wishes: FlowWishes, tag: string): FlowMemberInput[] {
+  return planMembers(random, wishes, tag, { prefix: "m", count: random.int(wishes.least, wishes.most), before: [] }, true);
+}
+
+interface Place {
+  readonly prefix: string;
+  readonly count: number;
+  /** Members that are there already. */
+  readonly before: readonly string[];
+}
+
+function planMembers(random: Random, wishes: FlowWishes, tag: string, place: Place, mayAdd: boolean): FlowMemberInput[] {
+  const names = [...place.before];
+  return Array.from({ length: place.count }, (_, index) => {
+    const name = `${place.prefix}${index}`;
+    const after = random.chance(0.08) ? ALL_OTHERS : random.some(names, random.pick(SHARES));
+    if (after !== ALL_OTHERS) names.push(name);
+    const onFailure = random.pick(["cancel", ...ON_FAILURE] as const);
+    const isAdding = mayAdd && random.chance(0.08);
+    // What it adds can wait for it: it has not ended yet.
+    const grown = { prefix: `${name}+`, count: random.int(1, 2), before: after === ALL_OTHERS ? [] : [name] };
+    const adds = isAdding ? { adds: planMembers(random.fork(name), wishes, tag, grown, false) } : {};
+    const payload: Script = { tag: `${name} of ${tag}`, steps: stepsFor(random, wishes), member: { after, onFailure, ...adds } };
     return {
-      do: "step",
-      name: `step ${number}`,
-      ms: random.chance(0.1) ? paced(random.int(500, 4_000)) : random.int(0, 60),
-      ...(failsUpTo === 0 ? {} : { failsUpTo }),
+      name,
+      after,
+      onFailure,
+      type: random.pick(TYPES),
+      payload,
+      queue: random.pick(wishes.queues),
+      maxRetries: random.pick([0, 0, 2]),
+      retryDelay: 200,
+      ...(random.chance(wishes.delays) ? { delay: random.int(1, LONGEST_DELAY_MS) } : {}),
     };
   });
-  const put = (part: Part): void => void parts.splice(random.int(0, parts.length), 0, part);
-  for (const name of ["short", "long"]) {
-    const nap: Part = { do: "sleep", name, ms: paced(random.pick([20, 400, 2_500])) };
-    put(random.chance(0.3) ? { do: "together", parts: [nap, { do: "step", name: `beside ${name}`, ms: paced(random.int(0, 900)) }] } : nap);
-  }
-  const wait: Part = { do: "wait", name: SIGNAL, timeoutMs: pacedOrNull(random.pick([null, 300, 2_000, 6_000])) };
-  put(
-    random.chance(0.3)
-      ? { do: "together", parts: [wait, { do: "sleep", name: "meanwhile", ms: paced(random.pick([1_000, 5_000])) }] }
-      : wait,
-  );
-  put({ do: "together", parts: Array.from({ length: CALLS }, (_, number) => planCall(random, wishes, tag, number)) });
-  return { parts, isTolerant: random.chance(0.5) };
 }
 
-/** Half of the called jobs do durable work themselves. */
-function planCall(random: Random, { queues, pace }: FlowWishes, tag: string, number: number): Part {
-  const name = `call ${number}`;
-  const steps: Step[] = [...(random.chance(0.4) ? [["throw", random.int(0, 50)] as const] : []), ["ok", random.pick([0, 50, 400])]];
-  const flow: Flow = {
-    parts: [
-      { do: "step", name: "first", ms: random.int(0, 100) },
-      { do: "sleep", name: "nap", ms: Math.ceil(random.pick([50, 1_000]) * pace) },
-      ...(random.chance(0.4) ? [{ do: "wait", name: RELEASE, timeoutMs: null } as const] : []),
-      { do: "step", name: "last", ms: random.int(0, 100) },
-    ],
-    isTolerant: false,
-  };
-  return {
-    do: "call",
-    call: {
-      step: name,
-      type: random.pick(TYPES),
-      payload: { tag: `${name} of ${tag}`, steps, ...(random.chance(0.5) ? { flow } : {}) },
-      options: {
-        queue: random.pick(queues),
-        maxRetries: random.pick([0, 0, 2]),
-        retryDelay: 200,
-        ...(random.chance(0.25) ? { delay: Math.ceil(random.int(1_000, 20_000) * pace) } : {}),
-      },
-    },
-  };
+function stepsFor(random: Random, { workMs, failures }: FlowWishes): Step[] {
+  const steps: Step[] = random.chance(failures) ? [[random.pick(["throw", "discard"] as const), random.int(0, workMs)]] : [];
+  return [...steps, ["ok", random.int(0, workMs)]];
 }

@@ -5,7 +5,9 @@ import { type Clock, sleep } from "../../src/lib/clock.ts";
 import type { Seen } from "../history/line.ts";
 import { printOfJob } from "../history/print.ts";
 import type { Recorder } from "../history/recorder.ts";
-import { type Flow, runFlow } from "./flow.ts";
+import { type DurableWork, runDurable } from "./durable.ts";
+import type { MemberScript } from "./flow-plan.ts";
+import { actAsMember } from "./member.ts";
 
 /**
  * What one attempt of a job does: it works so long, and then ends so. `stubborn` does not look at its signal, `spawn` makes another job. `block`
@@ -22,7 +24,9 @@ export interface Script {
   /** What its attempts do, in turn; the last step is for all that follow. */
   readonly steps: readonly Step[];
   /** Durable work that comes before that, in every attempt. */
-  readonly flow?: Flow;
+  readonly durable?: DurableWork;
+  /** It is a member of a flow. */
+  readonly member?: MemberScript;
 }
 
 const LONGEST_LEAD_MS = 40;
@@ -32,10 +36,12 @@ export interface Hands {
   readonly spawn?: (parent: Job) => Promise<void>;
   /** Completes the job in a transaction of its own that stays open for so long; `done` is called before the commit. */
   readonly transact?: (ctx: Context<Script>, ms: number, done: () => void) => Promise<void>;
+  /** Told what a handler should never see. */
+  readonly broken?: (error: Error) => void;
 }
 
 /** The handler of every type: does as the payload says, and writes down what it sees. */
-export function scriptedHandler(recorder: Recorder, clock: Clock, { spawn, transact }: Hands = {}): Handler<Script> {
+export function scriptedHandler(recorder: Recorder, clock: Clock, { spawn, transact, broken }: Hands = {}): Handler<Script> {
   return async (script, ctx) => {
     const { id: job, fence, type, workerId } = ctx.job;
     const who = { worker: workerId!, job, fence };
@@ -51,7 +57,8 @@ export function scriptedHandler(recorder: Recorder, clock: Clock, { spawn, trans
       end("ok");
     };
     try {
-      if (script.flow !== undefined) await runFlow({ ctx, recorder, clock }, script.flow);
+      if (script.member !== undefined) await actAsMember(ctx, script.member, broken);
+      if (script.durable !== undefined) await runDurable({ ctx, recorder, clock }, script.durable);
       if (step[0] === "transact") await transact?.(ctx, step[1], done);
       else await work(step, clock, ctx);
       if (step[0] === "spawn") await spawn?.(ctx.job);

@@ -40,8 +40,9 @@ describe.each(Object.entries(ENGINES))("on %s", (_engine, open) => {
       const expected =
         "insert exchange extend note change remove find list promote expired prune sweep queues configure rerank counters".split(" ");
       const ofSchedules = "schedules putSchedule removeSchedule dueSchedules tick register unregister workers".split(" ");
-      const ofFlows = "keepSteps readSteps endSteps notices dropNotices".split(" ");
-      expect([...expected, ...ofSchedules, ...ofFlows].filter((verb) => !verbs.has(verb))).toEqual([]);
+      const ofDurableWork = "keepSteps readSteps endSteps notices dropNotices".split(" ");
+      const ofFlows = "readFlows changeFlows".split(" ");
+      expect([...expected, ...ofSchedules, ...ofDurableWork, ...ofFlows].filter((verb) => !verbs.has(verb))).toEqual([]);
     },
   );
 });

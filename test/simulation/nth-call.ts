@@ -2,7 +2,7 @@
  * THE N-TH CALL FAILS. One process does a fixed piece of work, from setting up queues to purging the dead; one of its calls of the store
  * fails, before or after it took effect, and all others succeed. Whichever it is, everything must come to its end.
  */
-import type { Client, JobInput } from "../../src/client/client.ts";
+import type { Client, FlowMemberInput, JobInput } from "../../src/client/client.ts";
 import { clientOver } from "../../src/assembly/client-over.ts";
 import { MillraceError } from "../../src/core/errors.ts";
 import { type Clock, sleep } from "../../src/lib/clock.ts";
@@ -13,8 +13,8 @@ import type { Line } from "../history/line.ts";
 import { Recorder } from "../history/recorder.ts";
 import { recordingStore } from "../history/recording-store.ts";
 import { describeViolation } from "../history/violation.ts";
-import type { Part } from "./flow.ts";
-import { SIGNAL } from "./flow-plan.ts";
+import type { Part } from "./durable.ts";
+import { SIGNAL } from "./durable-plan.ts";
 import { type Script, scriptedHandler, type Step } from "./handler.ts";
 import { countingImmediates } from "./immediates.ts";
 import { ProcessClock, SimProcess } from "./process.ts";
@@ -195,12 +195,14 @@ function stepsWhileItWorks(client: Client): (() => Promise<unknown>)[] {
     ),
     enqueue(job("slow", [["ok", 4_000]])),
     enqueue(job("stopped", [["ok", 4_000]], { tags: ["stop me"] })),
-    enqueue(flow("durable")),
+    enqueue(durable("durable")),
     signalFirst(client),
+    () => client.flow(FLOW, { key: "flow" }),
     enqueue(job("too slow", [["ok", 4_000]], { timeout: 500, maxRetries: 0 })),
     cancelFirst(client, "running"),
     () => client.stats(),
     () => client.dead.retry(),
+    retryFlow(client),
     () => client.schedules.run("tick"),
     () => client.schedules.pause("tick"),
     removeFirst(client),
@@ -209,7 +211,7 @@ function stepsWhileItWorks(client: Client): (() => Promise<unknown>)[] {
 }
 
 /** A step, a sleep, a wait and a call. */
-function flow(tag: string): ReturnType<typeof job> {
+function durable(tag: string): ReturnType<typeof job> {
   const called = {
     step: "part",
     type: "task",
@@ -224,12 +226,34 @@ function flow(tag: string): ReturnType<typeof job> {
     { do: "step", name: "two", ms: 20 },
   ];
   const plain = job(tag, [["ok", 10]]);
-  return { ...plain, payload: { ...(plain.payload as Script), flow: { parts, isTolerant: false } }, tags: ["flow"] };
+  return { ...plain, payload: { ...(plain.payload as Script), durable: { parts, isTolerant: false } }, tags: ["durable"] };
+}
+
+/** Two members in two queues. The first one dies once. */
+const FLOW: readonly FlowMemberInput[] = [
+  {
+    name: "first",
+    type: "task",
+    payload: {
+      steps: [
+        ["discard", 10],
+        ["ok", 10],
+      ],
+    } satisfies Script,
+  },
+  { name: "last", after: "*", type: "task", queue: "small", payload: { steps: [["ok", 10]] } satisfies Script },
+];
+
+function retryFlow(client: Client): () => Promise<unknown> {
+  return async () => {
+    const { flows } = await client.flows.list();
+    return flows[0] === undefined ? null : client.flows.retry(flows[0].id);
+  };
 }
 
 function signalFirst(client: Client): () => Promise<unknown> {
   return async () => {
-    const { jobs } = await client.list({ tag: "flow" });
+    const { jobs } = await client.list({ tag: "durable" });
     return jobs[0] === undefined ? null : client.signal(jobs[0].id, SIGNAL, { by: "script" }, { id: "script" });
   };
 }

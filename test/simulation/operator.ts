@@ -25,7 +25,11 @@ async function act(stage: Stage, client: Client, random: Random): Promise<unknow
   const queue = random.pick(Object.keys(plan.queues));
   const job = known.length === 0 ? null : random.pick(known.slice(-20));
   const schedule = plan.schedules.length === 0 ? null : random.pick(plan.schedules);
-  if (stage.flows.length > 0 && random.chance(0.4)) return actOnFlow(client, random, stage.flows);
+  if (stage.durable.length > 0 && random.chance(0.4)) return actOnDurable(client, random, stage.durable);
+  if (stage.flows.length > 0 && random.chance(0.25)) {
+    const flow = random.pick(stage.flows.slice(-5));
+    return random.chance(0.7) ? client.flows.retry(flow) : client.flows.cancel(flow);
+  }
   const action = random.int(0, 13);
   if (action <= 3) return job === null ? undefined : client.cancel(job);
   if (action <= 5) return job === null ? undefined : client.retry(job);
@@ -43,15 +47,15 @@ async function act(stage: Stage, client: Client, random: Random): Promise<unknow
 }
 
 /** What only jobs that do durable work know: signals, jobs that they called, and a new beginning. */
-async function actOnFlow(client: Client, random: Random, flows: readonly string[]): Promise<unknown> {
-  const job = random.pick(flows.slice(-10));
+async function actOnDurable(client: Client, random: Random, durable: readonly string[]): Promise<unknown> {
+  const job = random.pick(durable.slice(-10));
   const action = random.int(0, 7);
   if (action === 0) return signalOnce(client, job, `operator-${random.int(0, 1e9)}`);
   if (action <= 3) {
-    const dead = (await client.dead.list()).jobs.filter(({ id }) => flows.includes(id));
+    const dead = (await client.dead.list()).jobs.filter(({ id }) => durable.includes(id));
     return dead.length === 0 ? undefined : client.retry(random.pick(dead).id, { restart: action === 1 });
   }
-  if (action === 4) return client.cancel((await calling(client, flows.slice(-10))) ?? job);
+  if (action === 4) return client.cancel((await calling(client, durable.slice(-10))) ?? job);
   if (action === 5) return client.cancel(job).then(() => client.retry(job, { restart: random.chance(0.7) }));
   const called = (await client.steps(job)).flatMap(({ call }) => (call === null ? [] : [call.id]));
   if (called.length === 0) return undefined;
@@ -60,8 +64,8 @@ async function actOnFlow(client: Client, random: Random, flows: readonly string[
 }
 
 /** A job that waits for another. */
-async function calling(client: Client, flows: readonly string[]): Promise<string | null> {
-  for (const job of flows) {
+async function calling(client: Client, durable: readonly string[]): Promise<string | null> {
+  for (const job of durable) {
     const steps = await client.steps(job).catch(() => []);
     if (steps.some(({ kind, state }) => kind === "call" && state === "open")) return job;
   }

@@ -40,6 +40,7 @@ export const TRAITS = [
   "limit-keys",
   "holds",
   "durable",
+  "flows",
 ] as const;
 export type Trait = (typeof TRAITS)[number];
 

@@ -1,10 +1,12 @@
-import type { Client, JobInput } from "../../src/client/client.ts";
+import type { Client, FlowMemberInput, FlowOptions, JobInput } from "../../src/client/client.ts";
 import { MillraceError } from "../../src/core/errors.ts";
+import { FLOW_QUEUE } from "../../src/core/flow.ts";
 import { isTerminal, type Job } from "../../src/core/job.ts";
 import { sleep } from "../../src/lib/clock.ts";
 import { printOfJob } from "../history/print.ts";
 import type { Recorder } from "../history/recorder.ts";
 import type { Role, Running } from "./deployment.ts";
+import { planDurable } from "./durable-plan.ts";
 import { planFlow } from "./flow-plan.ts";
 import type { Script, Step } from "./handler.ts";
 import { type Trait, TYPES, type WorldPlan } from "./plan.ts";
@@ -24,6 +26,10 @@ export function producer(stage: Stage): Role {
     for (let count = 0; stage.timeline.now < until; count++) {
       await sleep(clock, random.next() * 2 * pauseMs);
       if (stage.timeline.now >= until) return;
+      if (plan.traits.has("flows") && random.chance(FLOWS)) {
+        void createFlow(stage, running, random, `${process.name}-${count}`);
+        continue;
+      }
       const jobs = Array.from({ length: plan.traits.has("batches") ? random.int(1, 4) : 1 }, (_, index) => {
         return jobFor(stage, random, `${process.name}-${count}-${index}`);
       });
@@ -31,6 +37,38 @@ export function producer(stage: Stage): Role {
       else void enqueueMany(stage, running, jobs, random);
     }
   };
+}
+
+/** How likely a producer creates a flow instead of jobs. */
+const FLOWS = 0.15;
+const FLOW_KEYS = ["one", "two"];
+const FLOW_WISHES = { least: 2, most: 8, workMs: 300, delays: 0.1, failures: 0.2 };
+
+async function createFlow(stage: Stage, running: Running, random: Random, tag: string): Promise<void> {
+  // The same flow again and again, or another one each time.
+  const key = random.chance(0.3) ? random.pick(FLOW_KEYS) : undefined;
+  const chance = key === undefined ? random.fork(`flow of ${tag}`) : stage.random.fork(`flow ${key}`);
+  const members = planFlow(chance, { ...FLOW_WISHES, queues: Object.keys(stage.plan.queues) }, key ?? tag);
+  const options = key === undefined ? {} : { key, keyTtl: random.pick([0, 60_000]) };
+  for (let tries = 0; tries < (key === undefined ? 1 : 2); tries++) if (await createOnce(stage, running, members, options)) return;
+}
+
+/** False if nobody knows whether the flow is there. */
+async function createOnce(stage: Stage, { client, recorder }: Running, members: FlowMemberInput[], options: FlowOptions): Promise<boolean> {
+  const begun = recorder.begin("enqueue", { queue: FLOW_QUEUE, key: options.key ?? null, print: "" });
+  try {
+    const { id, created, jobs } = await client.flow(members, options);
+    begun.end("ok", { job: id, created });
+    stage.flows.push(id);
+    stage.known.push(...Object.values(jobs));
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === null) stage.broken(error);
+    const isUnsure = code === "store_unavailable";
+    begun.end(isUnsure ? "unknown" : "fail", { code: code ?? "none" });
+    return !isUnsure;
+  }
 }
 
 type NewJob = JobInput & { readonly type: string; readonly payload: Script; readonly queue: string };
@@ -43,7 +81,7 @@ async function enqueueOne(stage: Stage, running: Running, job: NewJob, random: R
     const { id, created } = await client.enqueue<Script>(type, payload, options);
     begun.end("ok", { job: id, created });
     stage.known.push(id);
-    if (payload.flow !== undefined) noteFlow(stage, running, id, random);
+    if (payload.durable !== undefined) noteDurable(stage, running, id, random);
     if (stage.plan.traits.has("waits")) void waitForEnd(stage, client, id);
   } catch (error) {
     const code = codeOf(error);
@@ -92,7 +130,7 @@ async function enqueueMany(stage: Stage, running: Running, jobs: readonly NewJob
       begun[index]!.end("ok", { job: result.job.id, created: result.job.created });
       stage.known.push(result.job.id);
       const { id } = result.job;
-      if (jobs[index]!.payload.flow !== undefined) noteFlow(stage, running, id, random);
+      if (jobs[index]!.payload.durable !== undefined) noteDurable(stage, running, id, random);
     } else {
       const { code } = result.error;
       begun[index]!.end(code === "store_unavailable" ? "unknown" : "fail", { code });
@@ -100,8 +138,8 @@ async function enqueueMany(stage: Stage, running: Running, jobs: readonly NewJob
   });
 }
 
-function noteFlow(stage: Stage, running: Running, id: string, random: Random): void {
-  stage.flows.push(id);
+function noteDurable(stage: Stage, running: Running, id: string, random: Random): void {
+  stage.durable.push(id);
   const { client, process } = running;
   const sender = { client, clock: process.clock, by: process.name, pace: 1, onBroken: (error: unknown) => stage.broken(error) };
   void sendSignals(sender, id, random.fork(`signals to ${id}`));
@@ -131,7 +169,9 @@ function jobFor({ plan }: Stage, random: Random, tag: string): NewJob {
     queue: random.pick(Object.keys(plan.queues)),
     // Jobs with a key are the same request again and again, now and then another one.
     payload:
-      isKeyed && random.chance(0.9) ? { steps: [["ok", 100]] } : { tag, steps: stepsFor(random, has), ...flowFor(plan, random, has, tag) },
+      isKeyed && random.chance(0.9)
+        ? { steps: [["ok", 100]] }
+        : { tag, steps: stepsFor(random, has), ...durableFor(plan, random, has, tag) },
     maxRetries: random.pick([0, 1, 3]),
     maxLost: random.pick([undefined, undefined, 0, 1, 2]),
     retryDelay: random.pick([0, 200, 1_000]),
@@ -143,8 +183,15 @@ function jobFor({ plan }: Stage, random: Random, tag: string): NewJob {
   };
 }
 
-function flowFor(plan: WorldPlan, random: Random, has: (trait: Trait, probability: number) => boolean, tag: string): Pick<Script, "flow"> {
-  return has("durable", 0.2) ? { flow: planFlow(random.fork(`flow of ${tag}`), { queues: Object.keys(plan.queues), pace: 1 }, tag) } : {};
+function durableFor(
+  plan: WorldPlan,
+  random: Random,
+  has: (trait: Trait, probability: number) => boolean,
+  tag: string,
+): Pick<Script, "durable"> {
+  return has("durable", 0.2)
+    ? { durable: planDurable(random.fork(`durable of ${tag}`), { queues: Object.keys(plan.queues), pace: 1 }, tag) }
+    : {};
 }
 
 function stepsFor(random: Random, has: (trait: Trait, probability: number) => boolean): Step[] {

@@ -1,7 +1,7 @@
 import type { Client } from "../../src/client/client.ts";
 import { MillraceError } from "../../src/core/errors.ts";
 import { type Clock, sleep } from "../../src/lib/clock.ts";
-import { SIGNAL } from "./flow-plan.ts";
+import { SIGNAL } from "./durable-plan.ts";
 import type { Random } from "./random.ts";
 
 const LATEST_MS = 9_000;
@@ -16,7 +16,7 @@ export interface Sender {
   readonly clock: Clock;
   /** One incarnation of one process. */
   readonly by: string;
-  /** How fast time passes: see FlowWishes. */
+  /** How fast time passes: see DurableWishes. */
   readonly pace: number;
   /** Told what should never happen. */
   readonly onBroken: (error: unknown) => void;

@@ -46,6 +46,8 @@ export class Stage {
   /** Jobs that producers know of, for operators to pick from. */
   readonly known: string[] = [];
   /** Those of them that do durable work. */
+  readonly durable: string[] = [];
+  /** Flows that producers know of. */
   readonly flows: string[] = [];
   /** What should never happen in an actor. */
   readonly errors: unknown[] = [];

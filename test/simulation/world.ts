@@ -8,7 +8,7 @@ import { dumpStore, readTotals } from "../history/dump.ts";
 import type { Line } from "../history/line.ts";
 import { describeViolation, type Violation } from "../history/violation.ts";
 import { Deployment } from "./deployment.ts";
-import { RELEASE } from "./flow-plan.ts";
+import { RELEASE } from "./durable-plan.ts";
 import { countingImmediates } from "./immediates.ts";
 import { Nemesis } from "./nemesis.ts";
 import { Network } from "./network.ts";

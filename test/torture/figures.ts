@@ -6,7 +6,10 @@ export interface Figures {
   readonly lines: number;
   readonly jobs: number;
   /** Those of them that have steps. */
+  readonly durable: number;
+  /** Flows, and how many of them ended. */
   readonly flows: number;
+  readonly endedFlows: number;
   /** How often which fault took effect. */
   readonly faults: ReadonlyMap<string, number>;
   /** Reports, renewals and notes under a lease that was another's by then, or nobody's. */
@@ -27,7 +30,9 @@ export function figuresOf(history: Iterable<Line>, effects: readonly Effect[]): 
 class Tally {
   #lines = 0;
   #jobs = 0;
+  #durable = 0;
   #flows = 0;
+  #endedFlows = 0;
   #staleRefused = 0;
   readonly #started = new Set<string>();
   readonly #lost = new Set<string>();
@@ -40,9 +45,13 @@ class Tally {
     this.#lines++;
     if ("is" in line) {
       if (line.is === "start") this.#started.add(nameOf(line));
+      if (line.is === "stored-flow") {
+        this.#flows++;
+        if (line.head.status !== "running") this.#endedFlows++;
+      }
       if (line.is === "stored-job") {
         this.#jobs++;
-        if (line.steps !== undefined) this.#flows++;
+        if (line.steps !== undefined) this.#durable++;
       }
       return;
     }
@@ -65,7 +74,9 @@ class Tally {
     return {
       lines: this.#lines,
       jobs: this.#jobs,
+      durable: this.#durable,
       flows: this.#flows,
+      endedFlows: this.#endedFlows,
       faults,
       staleRefused: this.#staleRefused,
       duplicateStarts: [...this.#lost].filter((name) => this.#started.has(name)).length,

@@ -1,4 +1,5 @@
-import type { JobInput, QueueOptions, ScheduleInput } from "../../src/client/client.ts";
+import type { FlowMemberInput, JobInput, QueueOptions, ScheduleInput } from "../../src/client/client.ts";
+import { planDurable } from "../simulation/durable-plan.ts";
 import { planFlow } from "../simulation/flow-plan.ts";
 import type { Script, Step } from "../simulation/handler.ts";
 import type { Random } from "../simulation/random.ts";
@@ -68,7 +69,7 @@ export function jobFor(random: Random, tag: string): NewTortureJob {
     queue,
     ...limitKeyFor(random, queue),
     // Jobs with a key are the same request again and again, now and then another one.
-    payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 20]] } : { tag, steps: stepsFor(random, queue), ...flowFor(random, tag) },
+    payload: isKeyed && random.chance(0.9) ? { steps: [["ok", 20]] } : { tag, steps: stepsFor(random, queue), ...durableFor(random, tag) },
     maxRetries: random.pick([0, 2, 4]),
     // No more: after a third loss it would stay away for up to two minutes, and the end of the run with it.
     maxLost: random.pick([0, 1, 2]),
@@ -82,10 +83,16 @@ export function jobFor(random: Random, tag: string): NewTortureJob {
 }
 
 /** Some do durable work, and call others in any queue but those where they could wait for long. */
-function flowFor(random: Random, tag: string): Pick<Script, "flow"> {
+function durableFor(random: Random, tag: string): Pick<Script, "durable"> {
   return random.chance(0.04)
-    ? { flow: planFlow(random.fork(`flow of ${tag}`), { queues: ["main", "fair", TURNS_QUEUE], pace: PACE }, tag) }
+    ? { durable: planDurable(random.fork(`durable of ${tag}`), { queues: ["main", "fair", TURNS_QUEUE], pace: PACE }, tag) }
     : {};
+}
+
+/** A flow of eight members, in any queue but those where they could wait for long. */
+export function flowFor(random: Random, tag: string): FlowMemberInput[] {
+  const wishes = { queues: ["main", "fair", TURNS_QUEUE], least: 8, most: 8, workMs: 30, delays: 0.05, failures: 0.1 };
+  return planFlow(random.fork(`flow of ${tag}`), wishes, tag).map((member) => ({ ...member, maxLost: 2 }));
 }
 
 /** Many at once that nobody is in a hurry for: so there is work that waits. */

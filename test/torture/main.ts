@@ -5,6 +5,7 @@
  *   npm run torture -- --engine redis --minutes 10           one engine, for longer
  *   npm run torture -- --engine redis --minutes 10 --seed 7  with the faults of a seed
  *   npm run torture -- --only "row held"                     only the faults whose names contain that
+ *   npm run torture -- --flows 2000                          with so many flows of eight members
  *   npm run torture -- --short                               without the faults that take long, as in npm test
  *
  * Ends with 1 if a promise was broken. A seed repeats which faults come after which, not at which instruction they meet a process.
@@ -20,6 +21,7 @@ interface Wishes {
   readonly seed: number;
   readonly isShort: boolean;
   readonly only: string;
+  readonly flows: number | undefined;
 }
 
 const wishes = readWishes();
@@ -27,9 +29,9 @@ const wishes = readWishes();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 let isBroken = false;
 for (const engine of wishes.engines) {
-  const { chaosMs, seed, isShort, only } = wishes;
+  const { chaosMs, seed, isShort, only, flows } = wishes;
   console.log(`${engine}: ${chaosMs / 1_000} s of faults, seed ${seed}`);
-  const end = await withProgress(torture({ engine, chaosMs, seed, isShort, only }));
+  const end = await withProgress(torture({ engine, chaosMs, seed, isShort, only, ...(flows === undefined ? {} : { flows }) }));
   print(end);
   if (end.complaints.length > 0 || end.withoutEffect.length > 0) isBroken = true;
 }
@@ -44,13 +46,15 @@ function readWishes(): Wishes {
       seed: { type: "string" },
       short: { type: "boolean", default: false },
       only: { type: "string", default: "" },
+      flows: { type: "string" },
     },
   });
   const engines = ENGINES.filter((engine) => values.engine === "all" || values.engine === engine);
   if (engines.length === 0) refuse(`--engine must be ${ENGINES.join(", ")} or all; got ${values.engine}`);
   const seconds = values.minutes === undefined ? numberOf("seconds", values.seconds) : numberOf("minutes", values.minutes) * 60;
   const seed = values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : numberOf("seed", values.seed);
-  return { engines, chaosMs: seconds * 1_000, seed, isShort: values.short, only: values.only };
+  const flows = values.flows === undefined ? undefined : numberOf("flows", values.flows);
+  return { engines, chaosMs: seconds * 1_000, seed, isShort: values.short, only: values.only, flows };
 }
 
 function numberOf(name: string, text: string): number {
@@ -76,12 +80,13 @@ async function withProgress<End>(running: Promise<End>): Promise<End> {
 }
 
 function print({ engine, seed, chaosMs, isShort, only = "", figures, complaints, withoutEffect, untried, folder }: TortureEnd): void {
-  const { jobs, flows, lines, faults, staleRefused, duplicateStarts, recovery, health } = figures;
+  const { jobs, durable, flows, endedFlows, lines, faults, staleRefused, duplicateStarts, recovery, health } = figures;
   const count = [...faults.values()].reduce((sum, times) => sum + times, 0);
   const lost = complaints.filter((complaint) => complaint.startsWith("I1 ")).length;
   const byTimes = [...faults].sort(([, a], [, b]) => b - a).map(([what, times]) => `${times} ${what}`);
   const rows: readonly (readonly [string, string])[] = [
-    ["jobs checked", `${jobs}, ${flows} of them with steps (${lines} lines of history)`],
+    ["jobs checked", `${jobs}, ${durable} of them with steps (${lines} lines of history)`],
+    ["flows", `${flows}, ${endedFlows} of them ended; the others say whom they wait for`],
     ["faults that took effect", `${count}: ${byTimes.join(", ")}`],
     ["jobs lost", String(lost)],
     ["stale writes refused", String(staleRefused)],

@@ -15,11 +15,12 @@ import type { HealthFigures } from "../history/progress.ts";
 import { readHistory } from "../history/read-history.ts";
 import { type Recorder, recordToFile } from "../history/recorder.ts";
 import { recordingStore } from "../history/recording-store.ts";
-import { RELEASE } from "../simulation/flow-plan.ts";
+import { RELEASE } from "../simulation/durable-plan.ts";
 import { Random } from "../simulation/random.ts";
 import { isAtRest, waitedForJobs } from "../simulation/rest.ts";
 import type { Deed, Stage } from "./deed.ts";
 import { Deployment } from "./deployment.ts";
+import { feedFlows } from "./flow-feed.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { Guard } from "./guard.ts";
 import { CREW, LEASE_MS, QUEUES, SCHEDULES } from "./jobs.ts";
@@ -35,6 +36,7 @@ export const ENGINES = ["sqlite", "postgres", "redis"] as const;
 export type TorturedEngine = (typeof ENGINES)[number];
 
 const PRODUCERS = 2;
+const FLOWS = 20;
 /** Everything that was sent must have ended so long after the last fault, with the backlog that the faults left. */
 const DRAIN_WITHIN_MS = 240_000;
 /** When something is broken already, more of it need not be waited for. */
@@ -61,6 +63,8 @@ export interface TortureWishes {
   readonly isShort?: boolean;
   /** Only the faults whose names contain this. */
   readonly only?: string;
+  /** So many flows of eight members are created besides those that producers create by chance. */
+  readonly flows?: number;
   /** Where else the store shall be than usual. */
   readonly openPlace?: (guard: Guard, folder: string) => Promise<Place>;
 }
@@ -135,7 +139,8 @@ async function runIn(folder: string, guard: Guard, wishes: TortureWishes): Promi
     const probing = probe(place, recorder);
     for (const deployment of deployments) deployment.start();
     await untilAtWork(stage);
-    await nemesis.harm(chaosMs, () => complaints.length > 0);
+    const feeding = feedFlows(witness, recorder, random.fork("flows"), wishes.flows ?? FLOWS, chaosMs);
+    await Promise.all([nemesis.harm(chaosMs, () => complaints.length > 0), feeding]);
     await place.heal();
     recorder.see("calm", { boundMs: 0 });
     complaints.push(...(await drain(stage, recorded, complaints.length === 0 ? DRAIN_WITHIN_MS : DRAIN_BROKEN_WITHIN_MS)));

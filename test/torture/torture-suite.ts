@@ -18,6 +18,7 @@ export function tortureSuite(engine: TorturedEngine): void {
       expect(withoutEffect).toEqual([]);
       expect(figures.faults.size).toBeGreaterThan(5);
       expect(figures.jobs).toBeGreaterThan(0);
+      expect(figures.durable).toBeGreaterThan(0);
       expect(figures.flows).toBeGreaterThan(0);
       // What is promised of healthy workers means something only if there were some.
       expect(figures.health.healthyMs).toBeGreaterThan(0);

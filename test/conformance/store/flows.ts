@@ -198,14 +198,14 @@ export function flowsSuite(engine: Engine): void {
       expect((await pagesOf(world, await addFlow(world), 10)).flat()).toEqual([]);
     });
 
-    keeps("the job of a flow takes each status of the flow, and comes back from it", async (world) => {
+    keeps("the job of a flow takes each status of the flow, and comes back from each but completed", async (world) => {
       const id = await addFlow(world);
-      for (const status of ["failed", "running", "completed", "running", "cancelled", "running", "failed"] as const) {
+      for (const status of ["failed", "running", "cancelled", "running", "failed", "completed"] as const) {
         expect(await world.store.change([id], flowMove(status))).toMatchObject([{ kind: "ok" }]);
         expect(await world.status(id)).toBe(status === "running" ? "blocked" : status);
         expect(await world.store.change([id], flowMove(status))).toMatchObject([{ kind: "refused" }]);
       }
-      expect(await world.counts(FLOW_QUEUE)).toEqual({ failed: 1 });
+      expect(await world.counts(FLOW_QUEUE)).toEqual({ completed: 1 });
     });
 
     describe("members", () => {

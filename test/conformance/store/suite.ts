@@ -13,6 +13,7 @@ import { counterSuite } from "./counter.ts";
 import { exceptQueuesSuite } from "./except-queues.ts";
 import { facetSuite } from "./facets.ts";
 import { feedSuite } from "./feed.ts";
+import { flowEndsSuite } from "./flow-ends.ts";
 import { flowRunsSuite } from "./flow-runs.ts";
 import { flowsSuite } from "./flows.ts";
 import { followUpSuite } from "./follow-up.ts";
@@ -83,6 +84,7 @@ const FAMILIES = [
   callsSuite,
   calledEndsSuite,
   flowsSuite,
+  flowEndsSuite,
   flowRunsSuite,
   transitionsSuite,
   querySuite,

@@ -1,278 +1,112 @@
-import { CALL, FlowTale, partBy, signalBy, told, WAIT } from "../flow-tale.ts";
-import type { Line } from "../line.ts";
-import { storedJob } from "../tale.ts";
+import { FlowTale, member } from "../flow-tale.ts";
 import type { BadHistory } from "./bad-history.ts";
 
-const kept = told("one", "step", "done", "one of 1");
-
-/** A job that was suspended, resumed once, and is completed now. */
-function completed(flow: FlowTale, ...steps: readonly ReturnType<typeof told>[]): readonly Line[] {
-  return flow.tale.complete("w", "a", 2).dump(["a", "completed", { fence: 2, steps }]);
-}
-
-/** The same, with the job that it called. */
-function completedBoth(flow: FlowTale, result: string, ...steps: readonly ReturnType<typeof told>[]): readonly Line[] {
-  return flow.tale.complete("w", "a", 2).dump(["a", "completed", { fence: 2, steps }], ["b", "completed", { result }]);
-}
-
-const NAP = { step: "nap", kind: "sleep", untilMs: 1_000 } as const;
-
-/** Histories that are wrong about steps, signals, calls, and what jobs tell each other. */
 export const flows: readonly BadHistory[] = [
   [
-    "step",
-    "a step runs again though its result was stored, and its reader does not know",
+    "members",
+    "a member runs before the one that it waits for has ended",
     (tale) =>
-      completed(
-        new FlowTale(tale, "a").start().step("one", 1).suspend(1, [WAIT]).signal("ann").resume(2).read(2, signalBy("ann")).step("one", 2),
-        signalBy("ann"),
-        told("one", "step", "done", "one of 2"),
-      ),
+      new FlowTale(tale, member("a"), member("b", "a"))
+        .runs("b")
+        .runs("a")
+        .dump({ status: "completed" }, { a: "completed", b: "completed" }),
   ],
   [
-    "step",
-    "a step runs again though its reader got the result of a call of which nobody was sure",
+    "members",
+    "a member runs although the one that it waits for died",
     (tale) =>
-      completed(
-        new FlowTale(tale, "a")
-          .start()
-          .step("one", 1, "unknown")
-          .suspend(1, [NAP])
-          .wait(1_000)
-          .resume(2)
-          .read(2, kept, told("nap", "sleep", "done"))
-          .effect("one", 2),
-        kept,
-        told("nap", "sleep", "done"),
-      ),
+      new FlowTale(tale, member("a"), member("b", "a")).dies("a").runs("b").dump({ status: "failed" }, { a: "dead", b: "completed" }),
   ],
   [
-    "step",
-    "two attempts get two results of a step",
+    "members",
+    "the callback runs before all others have ended",
     (tale) => {
-      const flow = new FlowTale(tale, "a")
-        .start()
-        .step("one", 1, "unknown")
-        .step("one", 1, "unknown", "another")
-        .suspend(1, [WAIT])
-        .signal("ann");
-      flow.resume(2).read(2, kept, signalBy("ann"));
-      flow.read(2, told("one", "step", "done", "another"), signalBy("ann"));
-      return completed(flow, told("one", "step", "done", "another"), signalBy("ann"));
+      const flow = new FlowTale(tale, member("a"), member("b"), { ...member("c"), after: "*" }).runs("a").runs("c").runs("b");
+      return flow.dump({ status: "completed" }, { a: "completed", b: "completed", c: "completed" });
     },
   ],
   [
-    "step",
-    "a result is stored of a step that never ran",
+    "members",
+    "a member that completed runs again, because somebody retried it",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().keep("one", 1);
-      return flow.tale.complete("w", "a", 1).dump(["a", "completed", { steps: [kept] }]);
+      new FlowTale(tale, member("a")).runs("a");
+      tale.call("retry", { job: "a", forgets: "failed" }, "ok", { was: "completed" });
+      tale.claim("w", ["a", 2, { retryCount: 0, runAt: tale.engine }]).complete("w", "a", 2);
+      const flow = { queue: "~flows", type: "millrace:flow", attempt: 0, fence: 0, attempts: [] } as const;
+      const attempts = [1, 2].map((number) => ({ number, endedAt: null, outcome: "completed" as const, kind: null }));
+      return tale.dump(["f", "completed", flow], ["a", "completed", { attempt: 2, attempts }]);
     },
   ],
   [
-    "step",
-    "a step has a result that nobody stored",
+    "flow",
+    "a member is there, and its flow is not",
+    (tale) => {
+      tale.insert("f", { queue: "~flows", flow: [member("a")] }, "unknown");
+      tale.insert("a", { parent: { job: "f", step: "a", isFlow: true } });
+      return tale.see("calm", { boundMs: 0 }).claim("w", ["a", 1]).complete("w", "a", 1).dump(["a", "completed"]);
+    },
+  ],
+  [
+    "flow",
+    "a member is there of a flow that nobody sent",
     (tale) =>
-      completed(
-        new FlowTale(tale, "a").start().suspend(1, [WAIT]).signal("ann").resume(2).read(2, kept, signalBy("ann")),
-        kept,
-        signalBy("ann"),
-      ),
-  ],
-  [
-    "step",
-    "a handler goes on with another result than was stored",
-    (tale) => {
-      const flow = new FlowTale(tale, "a").start().step("one", 1).suspend(1, [WAIT]).signal("ann");
-      flow
-        .resume(2)
-        .read(2, kept, signalBy("ann"))
-        .wentOn(2, { ...kept, value: "another" });
-      return completed(flow, kept, signalBy("ann"));
-    },
-  ],
-  [
-    "I4",
-    "a step is stored under the lease of another",
-    (tale) => {
-      const flow = new FlowTale(tale, "a").start();
-      tale.fail("w", "a", 1).wait(1_000);
-      flow.resume(2, { attempt: 2, retryCount: 1 }).effect("one", 1).keep("one", 1);
-      return tale.complete("w", "a", 2).dump(["a", "completed", { attempt: 2, steps: [kept] }]);
-    },
-  ],
-  [
-    "I8",
-    "a sleep ends before its time",
-    (tale) =>
-      completed(
-        new FlowTale(tale, "a")
-          .start()
-          .suspend(1, [NAP])
-          .resume(2)
-          .read(2, told("nap", "sleep", "done")),
-        told("nap", "sleep", "done"),
-      ),
-  ],
-  [
-    "signal",
-    "two signals of one name are taken",
-    (tale) =>
-      completed(
-        new FlowTale(tale, "a").start().suspend(1, [WAIT]).signal("ann").signal("bob").resume(2).read(2, signalBy("bob")),
-        signalBy("bob"),
-      ),
-  ],
-  [
-    "signal",
-    "a signal is taken, and the wait times out",
-    (tale) => {
-      const over = told("go", "wait", "timeout");
-      const flow = new FlowTale(tale, "a")
-        .start()
-        .suspend(1, [{ ...WAIT, untilMs: 500 }])
-        .signal("ann");
-      tale.wait(600);
-      return completed(flow.resume(2).read(2, over).wentOn(2, over), over);
-    },
-  ],
-  [
-    "signal",
-    "a wait times out, and a later attempt sees a signal",
-    (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [{ ...WAIT, untilMs: 500 }]);
-      tale.wait(600);
-      flow
-        .resume(2)
-        .read(2, told("go", "wait", "timeout"))
-        .signal("ann", "unknown")
-        .read(2, signalBy("ann"));
-      return completed(flow, signalBy("ann"));
-    },
-  ],
-  [
-    "signal",
-    "a signal is taken and forgotten",
-    (tale) =>
-      completed(
-        new FlowTale(tale, "a")
-          .start()
-          .signal("ann")
-          .suspend(1, [WAIT])
-          .resume(2)
-          .read(2, told("go", "wait", "open")),
-        signalBy("ann"),
-      ),
-  ],
-  [
-    "signal",
-    "a handler is given a signal that nobody sent",
-    (tale) => completed(new FlowTale(tale, "a").start().suspend(1, [WAIT]).resume(2).read(2, signalBy("eve")), signalBy("eve")),
-  ],
-  [
-    "call",
-    "a step calls two jobs in one life",
-    (tale) => {
-      const flow = new FlowTale(tale, "a")
-        .start()
-        .suspend(1, [CALL], { part: "b" })
-        .child("b")
-        .resume(2)
-        .suspend(2, [CALL], { part: "c" })
-        .child("c");
-      flow.end(partBy("c")).resume(3).read(3, partBy("c"));
-      return tale
-        .complete("w", "a", 3)
-        .dump(
-          ["a", "completed", { fence: 3, steps: [partBy("c")] }],
-          ["b", "completed", { result: "result of b" }],
-          ["c", "completed", { result: "result of c" }],
-        );
-    },
-  ],
-  [
-    "call",
-    "a job that begins again calls the job of its earlier life",
-    (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" }).child("b");
-      tale.change("cancel", "a", "blocked");
-      flow.restart("cancelled").resume(3).suspend(3, [CALL], { part: "b" }).end(partBy("b")).resume(4).read(4, partBy("b"));
-      return tale
-        .complete("w", "a", 4)
-        .dump(["a", "completed", { fence: 4, steps: [partBy("b")] }], ["b", "completed", { result: "result of b" }]);
-    },
-  ],
-  [
-    "call",
-    "a job goes on before the one that it called has ended",
-    (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" }).end(partBy("b")).resume(2).read(2, partBy("b"));
-      return completedBoth(flow.child("b"), "result of b", partBy("b"));
-    },
-  ],
-  [
-    "call",
-    "a job is given another result than the one that it called had",
-    (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" }).child("b", "another").end(partBy("b"));
-      return completedBoth(flow.resume(2).read(2, partBy("b")), "another", partBy("b"));
-    },
-  ],
-  [
-    "call",
-    "a job that was retried with the one that it called finds the old failure",
-    (tale) => {
-      const failed = { ...told("part", "call", "failed", "boom"), by: "b 1" };
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" });
-      tale.claim("v", ["b", 1]).die("v", "b", 1);
-      flow.end(failed).resume(2).read(2, failed);
-      tale.die("w", "a", 2);
       tale
-        .call("retry", { job: "b", forgets: "failed" }, "ok", { was: "dead" })
-        .call("retry", { job: "a", forgets: "failed" }, "ok", { was: "dead" });
-      flow.resume(3, { attempt: 2 }).read(3, failed);
-      tale
-        .die("w", "a", 3)
-        .claim("v", ["b", 2, { retryCount: 0, runAt: tale.engine }])
-        .complete("v", "b", 2);
-      return tale.dump(["a", "dead", { attempt: 2, fence: 3, steps: [failed] }], ["b", "completed", { attempt: 2 }]);
+        .insert("a", { parent: { job: "f", step: "a", isFlow: true } })
+        .claim("w", ["a", 1])
+        .complete("w", "a", 1)
+        .dump(["a", "completed"]),
+  ],
+  [
+    "flow",
+    "a flow is stored without one of its members",
+    (tale) =>
+      new FlowTale(tale, member("a"), member("b", "a"))
+        .runs("a")
+        .runs("b")
+        .dump({ status: "completed" }, { a: "completed" }, { jobs: { b: "completed" } }),
+  ],
+  [
+    "flow",
+    "a flow takes a member that completed for one that has not ended",
+    (tale) => {
+      const flow = new FlowTale(tale, member("a"), member("b")).runs("a").runs("b");
+      return flow.dump({ status: "running" }, { a: "completed", b: null }, { jobs: { b: "completed" } });
     },
   ],
   [
-    "children",
-    "a job is cancelled, and the one that it called goes on",
+    "flow",
+    "a member stays blocked, and nothing is in its way",
+    (tale) => new FlowTale(tale, member("a"), member("b", "a")).runs("a").dump({ status: "running" }, { a: "completed", b: null }),
+  ],
+  [
+    "flow",
+    "a member stays blocked, though what it waits for died",
+    (tale) => new FlowTale(tale, member("a"), member("b", "a")).dies("a").dump({ status: "running" }, { a: "dead", b: null }),
+  ],
+  [
+    "flow",
+    "a member stays cancelled, though what it waits for completed in the end",
     (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" });
-      tale.change("cancel", "a", "blocked").wait(20_000);
-      flow.child("b");
-      return tale.dump(
-        ["a", "cancelled", { attempt: 0, fence: 2, attempts: [], steps: [told("part", "call", "open")] }],
-        ["b", "completed", { result: "result of b" }],
-      );
+      const flow = new FlowTale(tale, member("a"), member("b", "a")).cut("b").runs("a");
+      return flow.dump({ status: "failed" }, { a: "completed", b: "cancelled" }, { isCut: ["b"] });
     },
   ],
   [
-    "notice",
-    "a notice is left when all has come to its end",
+    "flow",
+    "a flow counts an end that there was not",
+    (tale) => new FlowTale(tale, member("a")).runs("a").dump({ status: "completed", ended: { completed: 2 } }, { a: "completed" }),
+  ],
+  [
+    "flow",
+    "a flow does not say who waits for somebody",
     (tale) => {
-      tale.insert("a").claim("w", ["a", 1]).complete("w", "a", 1).see("calm", { boundMs: 0 });
-      tale
-        .see("stored-job", storedJob("a", "completed", tale.engine))
-        .see("dumped", { engine: tale.engine, expired: [], notices: ["the end of b, for a"] });
-      return tale.lines;
+      const flow = new FlowTale(tale, member("a"), { ...member("b", "a"), onFailure: "wait" }).dies("a");
+      return flow.dump({ status: "running" }, { a: "dead", b: null });
     },
   ],
   [
-    "I20",
-    "a job waits for a call that has ended, long after the last fault",
-    (tale) => {
-      const flow = new FlowTale(tale, "a").start().suspend(1, [CALL], { part: "b" });
-      flow.child("b");
-      tale.see("calm", { boundMs: 1_000 }).wait(5_000);
-      return tale.dump(
-        ["a", "blocked", { attempt: 0, fence: 1, attempts: [], steps: [told("part", "call", "open")] }],
-        ["b", "completed", { result: "result of b" }],
-      );
-    },
+    "flow",
+    "the job of a flow that has ended is blocked",
+    (tale) => new FlowTale(tale, member("a")).runs("a").dump({ status: "completed" }, { a: "completed" }, { job: "blocked" }),
   ],
 ];

@@ -8,14 +8,15 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import { PendingCalls } from "../../../src/lib/pending-calls.ts";
 import type { Random } from "../../simulation/random.ts";
 import { sendSignals } from "../../simulation/signals.ts";
-import { burstFor, jobFor, LIMIT_KEYS, LIMITED_QUEUE, PACE, PAUSED_QUEUE } from "../jobs.ts";
-import { enqueueOne } from "./enqueue.ts";
+import { burstFor, flowFor, jobFor, LIMIT_KEYS, LIMITED_QUEUE, PACE, PAUSED_QUEUE } from "../jobs.ts";
+import { createFlow, enqueueOne } from "./enqueue.ts";
 import { join, untilStopped } from "./member.ts";
 
 const CALLERS = 4;
 const MOST_PAUSE_MS = 80;
 const ACTS = 0.06;
 const BURSTS = 0.003;
+const FLOWS = 0.01;
 /** Jobs that an operator still remembers. */
 const KNOWN = 20;
 /** What the rules may refuse an operator; a store that is away or full is no error either. */
@@ -23,8 +24,10 @@ const EXPECTED: ReadonlySet<string> = new Set(["store_unavailable", "store_full"
 
 const { client, recorder, random } = await join();
 const known: string[] = [];
+/** The latest flow. */
+let flow: string | null = null;
 /** Those that do durable work, and the signals to them that are under way. */
-const flows: string[] = [];
+const durable: string[] = [];
 const signals = new PendingCalls();
 const over = new AbortController();
 const onBroken = (error: unknown): void => {
@@ -39,15 +42,24 @@ async function call(chance: Random, name: string): Promise<void> {
     const id = await enqueueOne(client, recorder, job);
     if (id !== null) known.push(id);
     if (known.length > KNOWN) known.shift();
-    if (id !== null && job.payload.flow !== undefined) noteFlow(id, chance);
+    if (id !== null && job.payload.durable !== undefined) noteDurable(id, chance);
+    if (chance.chance(FLOWS)) await startFlow(chance, `${recorder.by}-${name}-${count}`);
     if (chance.chance(BURSTS)) await burst(chance, `${recorder.by}-${name}-${count}`);
     if (known.length > 0 && chance.chance(ACTS)) await act(chance, chance.pick(known));
   }
 }
 
-function noteFlow(id: string, chance: Random): void {
-  flows.push(id);
-  if (flows.length > KNOWN) flows.shift();
+/** Operators meet its members, too. */
+async function startFlow(chance: Random, tag: string): Promise<void> {
+  const created = await createFlow(client, recorder, flowFor(chance, tag));
+  if (created === null) return;
+  flow = created.id;
+  known.push(chance.pick(Object.values(created.jobs)));
+}
+
+function noteDurable(id: string, chance: Random): void {
+  durable.push(id);
+  if (durable.length > KNOWN) durable.shift();
   void signals.add(sendSignals(sender, id, chance.fork(`signals to ${id}`)));
 }
 
@@ -66,6 +78,7 @@ async function act(chance: Random, job: string): Promise<void> {
     () => client.retry(job, { now: true }),
     () => client.remove(job),
     () => client.dead.retry({ queue: PAUSED_QUEUE }),
+    async () => flow !== null && client.flows[chance.pick(["retry", "retry", "cancel"] as const)](flow),
     () => client.configure(LIMITED_QUEUE, { limits: { running: chance.int(4, 10), perKey: { running: chance.int(1, 3) } } }),
     () => client.limits.set(LIMITED_QUEUE, chance.pick(LIMIT_KEYS), { running: chance.int(1, 4), weight: chance.int(1, 5) }),
     async () => {
@@ -75,13 +88,13 @@ async function act(chance: Random, job: string): Promise<void> {
     },
   ];
   try {
-    await (flows.length > 0 && chance.chance(0.3) ? actOnFlow(chance, chance.pick(flows)) : chance.pick(acts)());
+    await (durable.length > 0 && chance.chance(0.3) ? actOnDurable(chance, chance.pick(durable)) : chance.pick(acts)());
   } catch (error) {
     if (!(error instanceof MillraceError && EXPECTED.has(error.code))) throw error;
   }
 }
 
-async function actOnFlow(chance: Random, job: string): Promise<unknown> {
+async function actOnDurable(chance: Random, job: string): Promise<unknown> {
   const action = chance.int(0, 5);
   if (action === 0) return client.cancel(job);
   if (action === 1) return client.retry(job);

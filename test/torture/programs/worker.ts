@@ -29,7 +29,14 @@ function announce(worker: WorkerHandle, its: Pick<Seen["up"], "slots" | "queues"
   recorder.see("up", { worker: worker.id, ...its, leaseMs, pollMs: POLL_MS });
 }
 
-const handler = scriptedHandler(recorder, systemClock, { spawn: spawnChild, transact: transactOn(wishes.url) });
+/** Ends the process, which the run takes for broken. */
+function broken(error: Error): void {
+  setImmediate(() => {
+    throw error;
+  });
+}
+
+const handler = scriptedHandler(recorder, systemClock, { spawn: spawnChild, transact: transactOn(wishes.url), broken });
 const worker = client.work({ "*": handler }, { ...manner, queues, concurrency: slots });
 announce(worker, { slots, queues, types: "*" });
 const deliverer = client.work(

@@ -7,7 +7,7 @@ import { printOfText } from "../history/recording-store.ts";
 import type { Recorder } from "../history/recorder.ts";
 import type { Script } from "./handler.ts";
 
-/** A job that a flow calls. */
+/** A job that durable work calls. */
 export interface PlannedCall {
   readonly step: string;
   readonly type: string;
@@ -15,7 +15,7 @@ export interface PlannedCall {
   readonly options: JobOptions;
 }
 
-/** One part of a flow. A step works so long, and throws under fences up to `failsUpTo`. A wait without a time waits for ever. */
+/** One part of durable work. A step works so long, and throws under fences up to `failsUpTo`. A wait without a time waits for ever. */
 export type Part =
   | { readonly do: "step"; readonly name: string; readonly ms: number; readonly failsUpTo?: number }
   | { readonly do: "sleep"; readonly name: string; readonly ms: number }
@@ -23,24 +23,24 @@ export type Part =
   | { readonly do: "call"; readonly call: PlannedCall }
   | { readonly do: "together"; readonly parts: readonly Part[] };
 
-export interface Flow {
+export interface DurableWork {
   readonly parts: readonly Part[];
   /** It goes on when a called job failed. */
   readonly isTolerant: boolean;
 }
 
-/** Who runs a flow, and where it is written down. */
-export interface FlowRunner {
+/** Who runs durable work, and where it is written down. */
+export interface DurableRunner {
   readonly ctx: Context<Script>;
   readonly recorder: Recorder;
   readonly clock: Clock;
 }
 
-export async function runFlow(runner: FlowRunner, { parts, isTolerant }: Flow): Promise<void> {
+export async function runDurable(runner: DurableRunner, { parts, isTolerant }: DurableWork): Promise<void> {
   for (const part of parts) await runPart(runner, part, isTolerant);
 }
 
-async function runPart(runner: FlowRunner, part: Part, isTolerant: boolean): Promise<void> {
+async function runPart(runner: DurableRunner, part: Part, isTolerant: boolean): Promise<void> {
   const { ctx } = runner;
   switch (part.do) {
     case "step":
@@ -60,7 +60,7 @@ async function runPart(runner: FlowRunner, part: Part, isTolerant: boolean): Pro
 }
 
 /** What somebody outside can see. It names its fence, so that the result of another attempt is another one. */
-async function effect({ ctx, recorder, clock }: FlowRunner, { name, ms, failsUpTo = 0 }: Part & { do: "step" }): Promise<unknown> {
+async function effect({ ctx, recorder, clock }: DurableRunner, { name, ms, failsUpTo = 0 }: Part & { do: "step" }): Promise<unknown> {
   const { id: job, fence, workerId } = ctx.job;
   await sleep(clock, ms / 2, ctx.signal);
   ctx.signal.throwIfAborted();
@@ -70,7 +70,7 @@ async function effect({ ctx, recorder, clock }: FlowRunner, { name, ms, failsUpT
   return { name, fence };
 }
 
-async function runCall(runner: FlowRunner, { step, type, payload, options }: PlannedCall, isTolerant: boolean): Promise<void> {
+async function runCall(runner: DurableRunner, { step, type, payload, options }: PlannedCall, isTolerant: boolean): Promise<void> {
   try {
     wentOn(runner, step, "call", "done", await runner.ctx.call(step, type, payload, options));
   } catch (error) {
@@ -81,7 +81,7 @@ async function runCall(runner: FlowRunner, { step, type, payload, options }: Pla
 }
 
 function wentOn(
-  { ctx, recorder }: FlowRunner,
+  { ctx, recorder }: DurableRunner,
   step: string,
   kind: "step" | "sleep" | "wait" | "call",
   state: "done" | "failed" | "timeout",
