@@ -1,9 +1,9 @@
 /** ENQUEUE WITH A COALESCING KEY: see core/coalesce.ts. Each step can be repeated, and whoever loses a race looks again. */
 import { createHash } from "node:crypto";
-import { type Coalesce, type CoalesceOutcome, KEY_TYPE, type KeyHead, metOf, newKeyHead, quietUntil } from "../core/coalesce.ts";
+import { type Coalesce, type CoalesceOutcome, KEY_TYPE, type KeyHead, keyMove, metOf, newKeyHead, quietUntil } from "../core/coalesce.ts";
 import { MillraceError } from "../core/errors.ts";
 import { createdEvent } from "../core/event.ts";
-import { flowMove, KEY_QUEUE } from "../core/flow.ts";
+import { KEY_QUEUE } from "../core/flow.ts";
 import { parentOfKey } from "../core/flow-parent.ts";
 import { type JobRecord, type NewJob, PLAIN_JOB, WAITING } from "../core/job.ts";
 import { CANCEL, type Move, OPEN } from "../core/lifecycle.ts";
@@ -272,7 +272,7 @@ async function startWindow(
 ): Promise<Coalesced | null> {
   const { store } = parts;
   await refuseFull(store, job);
-  const [answer] = await store.change([id], flowMove("running"));
+  const [answer] = await store.change([id], keyMove("blocked"));
   if (answer!.kind === "locked") throw heldElsewhere(`the coalescing key "${wanted.key}"`);
   const next = { ...head, job: job.id, since: now, everyMs: wanted.everyMs, windowEnd: null };
   if (!(await changeHead(store, id, version, next))) return null;

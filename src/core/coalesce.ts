@@ -12,6 +12,7 @@ import { type Duration, durationWithin, MAX_DELAY_MS } from "./duration.ts";
 import { invalid, MillraceError } from "./errors.ts";
 import { INTERNAL_TYPES } from "./internal.ts";
 import { isTerminal, type JobRecord } from "./job.ts";
+import { type Move, OPEN } from "./lifecycle.ts";
 import { readFields } from "./read-fields.ts";
 import { readText } from "./read-text.ts";
 
@@ -114,6 +115,12 @@ export interface KeyHead {
 
 export function newKeyHead(type: string, job: string, { everyMs }: Coalesce): KeyHead {
   return { type, job, since: null, followUp: null, followUpAt: 0, followUpDue: null, everyMs, windowEnd: null, isOver: false };
+}
+
+/** The job of a key waits, or has ended: `completed` while only the window of a throttle is left, `cancelled` if nothing is. */
+export function keyMove(to: "blocked" | "completed" | "cancelled"): Move {
+  const from = (["blocked", "completed"] as const).filter((one) => one !== to);
+  return { from, transition: { ...OPEN.transition, to, delayMs: null }, leavesHeld: true };
 }
 
 /** After this time without its job, whoever named a follow-up is gone: no call of a store takes so long. */

@@ -1,6 +1,6 @@
 /** The ends of jobs with a coalescing key: see core/coalesce.ts. */
-import { FOLLOW_UP_COMES_MS, type KeyHead } from "../core/coalesce.ts";
-import { flowMove, openAfter } from "../core/flow.ts";
+import { FOLLOW_UP_COMES_MS, type KeyHead, keyMove } from "../core/coalesce.ts";
+import { openAfter } from "../core/flow.ts";
 import { isTerminal, type JobRecord } from "../core/job.ts";
 import { callEnded, type StepEnd } from "../core/steps.ts";
 import type { Store } from "../store/store.ts";
@@ -74,18 +74,18 @@ export async function changeHead(store: Store, id: string, version: number, head
 
 /** The idempotency key lives as long as the window: until then a call finds what is known. Then retention removes it. */
 async function letKeyExpire(store: Store, id: string): Promise<boolean> {
-  const [answer] = await store.change([id], flowMove("completed"));
+  const [answer] = await store.change([id], keyMove("completed"));
   if (answer!.kind !== "ok") return answer!.kind !== "locked";
   const [page] = await store.readFlows([{ id, names: [] }]);
   // A call has just begun with it again.
   const isTaken = page !== null && (JSON.parse(page!.head) as KeyHead).job !== null;
-  return !isTaken || (await store.change([id], flowMove("running")))[0]!.kind !== "locked";
+  return !isTaken || (await store.change([id], keyMove("blocked")))[0]!.kind !== "locked";
 }
 
 /** Nothing is left of the key. Whoever asks meanwhile does the same, and then begins anew. */
 export async function endKey(store: Store, id: string): Promise<boolean> {
   // Cancelled, because its idempotency key is free at once then.
-  const [answer] = await store.change([id], { ...flowMove("cancelled"), from: ["blocked", "completed"] });
+  const [answer] = await store.change([id], keyMove("cancelled"));
   if (answer!.kind === "locked") return false;
   const [removed] = await store.remove([id], ["cancelled"]);
   return removed!.kind !== "locked";

@@ -1,4 +1,5 @@
-import { jobIdOf, type Member, readMember } from "../../src/core/flow.ts";
+import { type Member, readMember } from "../../src/core/flow.ts";
+import { jobIdOf } from "../../src/core/member-job.ts";
 import { isFlowParent } from "../../src/core/flow-parent.ts";
 import type { NewJob } from "../../src/core/job.ts";
 import type { SentJob, SentMember } from "./line.ts";

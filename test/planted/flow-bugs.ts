@@ -1,5 +1,6 @@
 import { MillraceError } from "../../src/core/errors.ts";
-import { jobOf, type MemberState, readHead, readMember, REVIVE } from "../../src/core/flow.ts";
+import { type MemberState, readHead, readMember, REVIVE } from "../../src/core/flow.ts";
+import { jobOf } from "../../src/core/member-job.ts";
 import { isFlowParent } from "../../src/core/flow-parent.ts";
 import type { NewJob } from "../../src/core/job.ts";
 import type { Notice } from "../../src/core/steps.ts";

@@ -29,8 +29,8 @@ export const enqueue = defineCommand({
     runAt: text("<time>", "when to start it: 2026-03-01T10:00:00Z"),
     startWithin: time("ends the job, cancelled, if it has not started so long after it was due"),
     coalesce: text("<key>", "merges this job into the one of the same key that waits, so that one of many is enough"),
-    quiet: time("with --coalesce: starts when nothing was enqueued for so long (debounce)"),
-    longest: time("with --quiet: the longest wait from the first call on (default: 10 times as long)"),
+    quietFor: time("with --coalesce: starts when nothing was enqueued for so long (debounce)"),
+    longest: time("with --quiet-for: the longest wait from the first call on (default: 10 times as long)"),
     every: time("with --coalesce: one start in this time (throttle)"),
     keep: text("<which>", "with --coalesce: whether the job that waits gets the new payload: last (default) or first", KEEPS),
     whileRunning: text("<what>", "with --coalesce, once the job runs: again (default), skip or cancel", WHILE_RUNNING),
@@ -58,12 +58,13 @@ export const enqueue = defineCommand({
 });
 
 type CoalesceInput = { readonly [Name in "coalesce" | "keep" | "whileRunning"]?: string | undefined } & {
-  readonly [Name in "quiet" | "longest" | "every"]?: Duration | undefined;
+  readonly [Name in "quietFor" | "longest" | "every"]?: Duration | undefined;
 };
 
 /** The options of --coalesce belong together. */
-function readCoalesceInput({ coalesce: key, quiet, longest, every, keep, whileRunning }: CoalesceInput): CoalesceOptions | undefined {
-  const others = { quiet, longest, every, keep, "while-running": whileRunning };
+function readCoalesceInput(input: CoalesceInput): CoalesceOptions | undefined {
+  const { coalesce: key, quietFor: quiet, longest, every, keep, whileRunning } = input;
+  const others = { "quiet-for": quiet, longest, every, keep, "while-running": whileRunning };
   if (key !== undefined) return { key, quiet, longest, every, keep, whileRunning } as CoalesceOptions;
   const alone = Object.entries(others).find(([, value]) => value !== undefined);
   if (alone !== undefined) throw new CommandRefused(`--${alone[0]} needs --coalesce KEY`);

@@ -38,6 +38,7 @@ describe("options", () => {
       meta: null,
       limitKey: null,
       cost: 1,
+      startWithin: null,
       webhookUrl: null,
     });
   });
