@@ -18,6 +18,8 @@ export interface MillraceSettings {
   readonly limitKey?: (job: number) => string;
   /** How many steps the handler of the bench stores. */
   readonly steps?: number;
+  /** Jobs are filled in as members of flows, so many in each, with one more that runs after them. */
+  readonly membersOfFlow?: number;
   /** How many workers share the slots, each with claims of its own. */
   readonly workers?: number;
 }
@@ -26,18 +28,27 @@ export interface MillraceSettings {
 export async function openMillrace(
   tree: Tree,
   { url }: { readonly url: string },
-  { work: workOptions = {}, handlers = {}, limitKey, steps = 0, workers = 1 }: MillraceSettings = {},
+  { work: workOptions = {}, handlers = {}, limitKey, steps = 0, membersOfFlow, workers = 1 }: MillraceSettings = {},
 ): Promise<MillraceQueue> {
   const client = await tree.connect(url);
+  const flows: string[] = [];
   return {
     client,
     add: () => client.enqueue("bench", PAYLOAD),
-    fill: (jobs) => enqueueMany(client, jobs, limitKey),
+    fill: async (jobs) => {
+      if (membersOfFlow === undefined) return enqueueMany(client, jobs, limitKey);
+      flows.push(...(await createFlows(client, jobs, membersOfFlow)));
+    },
     work: async (load, onJobs) => {
       const bench = withSteps(steps, handlerOf(load, onJobs));
       const concurrency = Math.ceil(load.slots / workers);
-      const all = Array.from({ length: workers }, () => client.work({ bench, ...handlers }, { ...workOptions, concurrency }));
-      return { stop: async () => void (await Promise.all(all.map((worker) => worker.stop()))) };
+      const all = Array.from({ length: workers }, () =>
+        client.work({ bench, callback: async () => {}, ...handlers }, { ...workOptions, concurrency }),
+      );
+      const settled = async (): Promise<void> => {
+        for (const id of flows.splice(0)) await client.flows.wait(id);
+      };
+      return { settled, stop: async () => void (await Promise.all(all.map((worker) => worker.stop()))) };
     },
     close: () => client.close(),
   };
@@ -49,6 +60,16 @@ function withSteps(steps: number, handler: () => Promise<void>): Handler {
     for (let step = 0; step < steps; step++) await ctx.step(`step ${step}`, () => step);
     await handler();
   };
+}
+
+async function createFlows(client: Client, jobs: number, membersOfFlow: number): Promise<string[]> {
+  const ids: string[] = [];
+  await inBatches(jobs, { batch: membersOfFlow, inFlight: 1 }, async (size) => {
+    const members = Array.from({ length: size }, (_, index) => ({ name: `member ${index}`, type: "bench", payload: PAYLOAD }));
+    const { id } = await client.flow([...members, { name: "callback", type: "callback", after: "*" }]);
+    ids.push(id);
+  });
+  return ids;
 }
 
 /** Two calls at once, as the other queues get them. A call inserts one part after the other, so that jobs keep their order. */

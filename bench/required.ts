@@ -1,6 +1,7 @@
 /** THE BARS. What ours must reach beside the others of the same run, or on any machine. */
 import type { Figure, Kind } from "./figure.ts";
 import { NOTHING_SUSPENDED, PLAIN_JOBS } from "./scenarios/durable.ts";
+import { WITHOUT_FLOWS } from "./scenarios/flows.ts";
 import { WITHOUT_LIMITS } from "./scenarios/limits.ts";
 
 /** A bar for the best rounds. Without `beside` it is for our own figure. */
@@ -61,6 +62,7 @@ export const BARS: readonly Bar[] = [
   { what: "drain, 100 slots, 10 keys behind", beside: { name: "10 keys alone" }, atLeast: 0.8 },
   { what: "drain, 100 slots, jobs of", beside: { name: PLAIN_JOBS }, atLeast: 1 / 11 },
   { what: "drain, 100 slots, beside", beside: { name: NOTHING_SUSPENDED }, atLeast: 0.97 },
+  { what: "drain, 100 slots, flows of", beside: { name: WITHOUT_FLOWS }, atLeast: 0.7 },
   // After those above: the number of keys depends on --stored.
   { what: "drain, 100 slots, ", beside: { name: WITHOUT_LIMITS }, atLeast: 0.4 },
   { what: "drain, 100 slots, ", beside: { name: "with 10,000" }, atLeast: 0.85 },

@@ -7,6 +7,7 @@ import { durable } from "./durable.ts";
 import { enqueueAndDrain } from "./enqueue-and-drain.ts";
 import { enqueue } from "./enqueue.ts";
 import { events } from "./events.ts";
+import { flows } from "./flows.ts";
 import { growth } from "./growth.ts";
 import { http } from "./http.ts";
 import { limits } from "./limits.ts";
@@ -33,6 +34,7 @@ export const SCENARIOS: readonly Scenario[] = [
   events,
   limits,
   durable,
+  flows,
   size,
   depth,
   pages,
