@@ -77,7 +77,7 @@ export const flows: CommandGroup = {
         waitTimeout: { ...time("how long to wait with --wait (default: 30s)"), field: "timeout" },
       },
       async run({ file, key, keyTtl, wait, waitTimeout, ...job }, session) {
-        const { inWordsOfFile, readFlowFile } = await import("../flow-input.ts");
+        const { inWordsOfFile, readFlowFile } = await import("../flows/flow-input.ts");
         const { tags, meta: ownMeta, webhookUrl: url } = await readJobInput(job, session);
         const members = await readFlowFile(file, session);
         return session.withClient(async (client) => {

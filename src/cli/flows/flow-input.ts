@@ -1,16 +1,16 @@
 /** The members of a flow from a file, in the format of the HTTP API. */
-import type { FlowMemberInput } from "../client/client.ts";
-import { MillraceError } from "../core/errors.ts";
-import { memberError } from "../core/flow-graph.ts";
-import { parseJson, type TextPlace } from "../core/json-source.ts";
-import { inputCheck, namesOf } from "../http/check-input.ts";
-import { flowRoutes, type MemberInputWire } from "../http/contract/flows.ts";
-import { putTexts, type ReadBody } from "../http/read-json.ts";
-import { readMember } from "../http/routes/new-flow.ts";
-import { fieldOnTheWire, wordsWith } from "../http/wire/values.ts";
-import { CommandRefused } from "./exit-codes.ts";
-import { readText } from "./job-input.ts";
-import type { Session } from "./session.ts";
+import type { FlowMemberInput } from "../../client/client.ts";
+import { MillraceError } from "../../core/errors.ts";
+import { memberError } from "../../core/flow-graph.ts";
+import { parseJson, type TextPlace } from "../../core/json-source.ts";
+import { inputCheck, namesOf } from "../../http/check-input.ts";
+import { flowRoutes, type MemberInputWire } from "../../http/contract/flows.ts";
+import { putTexts, type ReadBody } from "../../http/read-json.ts";
+import { readMember } from "../../http/routes/new-flow.ts";
+import { fieldOnTheWire, wordsWith } from "../../http/wire/values.ts";
+import { CommandRefused } from "../exit-codes.ts";
+import { readText } from "../job-input.ts";
+import type { Session } from "../session.ts";
 
 const { body, keepsText } = flowRoutes["POST /api/v1/flows"];
 const PLACE: TextPlace = keepsText;
