@@ -207,8 +207,10 @@ export class FlowProgress {
 
   /** After a retry, the flow opens it when it may run. Who retries a member of a cancelled flow wants it to go on. */
   #waitsAgain({ name }: Member): void {
+    // One that nobody had said to be stored was, if it could end.
+    const started = this.#stateOf(name).phase === "new" ? 1 : 0;
     this.#set(name, { phase: "blocked", cause: null });
-    this.#head = { ...this.#head, isCancelled: false };
+    this.#head = { ...this.#head, fresh: this.#head.fresh - started, isCancelled: false };
   }
 
   #count({ name }: Member, before: Status | null, after: Status | null): void {

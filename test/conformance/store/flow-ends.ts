@@ -224,6 +224,26 @@ export function flowEndsSuite(engine: Engine): void {
       });
     }
 
+    keeps("a member that died and was retried, before anybody said that it was stored, holds nothing up", async (world) => {
+      await expect(dyingClient(world, "changeFlows").flow([member("a"), member("b", "a")])).rejects.toMatchObject({
+        code: "store_unavailable",
+      });
+      const client = openClient(world);
+      const [start] = await world.store.notices(10);
+      const [lease] = await world.claim();
+      await end(world, lease!, DEATH);
+      await client.retry(lease!.id);
+      const parts = { store: world.store, clock: world.clock, announce: QUIET };
+      // What is told of it comes before the notice that starts the flow.
+      for (const { key, notice } of await world.store.notices(10)) {
+        if (notice.kind === "end") await world.store.dropNotices(await tellFlows(parts, [[key, notice.end]]));
+      }
+      expect((await world.store.notices(10)).map(({ key }) => key)).toContain(start!.key);
+      expect(await drain(world)).toEqual(["a", "b"]);
+      const [flow] = (await client.flows.list()).flows;
+      expect(flow).toMatchObject({ status: "completed", completed: 2, open: 0 });
+    });
+
     keeps("a member that ended and whose job is gone, before anybody said that it was stored, is not stored again", async (world) => {
       await expect(dyingClient(world, "changeFlows").flow([member("a"), member("b", "a")])).rejects.toMatchObject({
         code: "store_unavailable",
