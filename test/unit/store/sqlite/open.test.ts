@@ -61,7 +61,8 @@ describe("the file", () => {
     db.exec("drop index millrace_in_line; alter table millrace_job drop column line");
     for (const column of ["limits", "limits_without_key", "keyed"]) db.exec(`alter table millrace_queue drop column ${column}`);
     db.exec("drop index millrace_suspended");
-    for (const table of ["limit_key", "line", "ring", "queue_rate", "step", "notice", "flow", "member"]) db.exec(`drop table millrace_${table}`);
+    for (const table of ["limit_key", "line", "ring", "queue_rate", "step", "notice", "flow", "member"])
+      db.exec(`drop table millrace_${table}`);
     db.exec("update millrace_meta set value = 3 where name = 'schema'");
     db.close();
     const store = await openSqliteStore(`sqlite:${path}`, options);
