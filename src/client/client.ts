@@ -197,7 +197,7 @@ export interface Client<out Jobs extends JobsByName = JobsByName> extends AsyncD
   /**
    * Puts code around enqueue and around handlers, for tracing, tenants or encryption. The first used is the outermost. It applies from now on:
    * to jobs that this client enqueues by `enqueue` and `enqueueMany`, and to attempts that its workers start. It does not see jobs that
-   * schedules make, nor payloads that `retry` edits, nor internal jobs.
+   * schedules make, members of flows, jobs that handlers call, payloads that `retry` edits, nor internal jobs.
    */
   use(middleware: Middleware): void;
 
